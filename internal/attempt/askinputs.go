@@ -17,11 +17,11 @@ import (
 	"github.com/deedrun/deed/internal/store/state"
 )
 
-// An InputsQuestion is what a person at the terminal is asked when the agent changed what judges it.
+// An InputsQuestion is what a person at the terminal is asked when the agent changed inputs of a check.
 type InputsQuestion struct {
 	Check   string
 	Changed []deed.ChangedInput
-	Failing []string // what fails with these files as they were; of suspicious lines what each of them does
+	Failing []string // what fails with these files as on the base; for suspicious lines, what each of them does
 	Patch   string   // a file with the whole change
 
 	Kind gate.AskKind
@@ -30,17 +30,17 @@ type InputsQuestion struct {
 // maxAskedInputs bounds how many changed inputs a person is shown by name.
 const maxAskedInputs = 50
 
-// askInputs asks a person whether the agent may have changed what a check judges by. At a terminal that is the one who sits there.
-// Elsewhere it is a required action: its answer holds for these files with this content, so a second attempt that ends with the
-// same is not asked about again. A check that does not ask for a person gets one only where people answer actions, and not for a
-// change of nothing but its inputs.
+// askInputs asks a person whether the agent may have changed what a check judges by. At a terminal, that person is
+// asked directly. Elsewhere the question becomes a required action. Its answer holds for these files with this
+// content, so a second attempt that ends with the same content does not ask again. If the check does not ask for a
+// person, one is asked only where people answer actions, and not about a change of nothing but inputs.
 func (a *run) askInputs(ctx context.Context, c deed.Check, q gate.Question) (bool, string, error) {
 	switch {
 	case a.AskInputs != nil:
 		a.showMu.Lock()
 		defer a.showMu.Unlock()
 		return a.AskInputs(ctx, InputsQuestion{Check: gate.CheckName(c), Changed: q.Changed, Failing: q.Failing, Patch: a.patch, Kind: q.Kind})
-	case q.Soft && (!a.Staffed || q.Undone):
+	case q.Optional && (!a.Staffed || q.NoWorkDone):
 		return false, "nobody", nil
 	case a.guard == nil:
 		return false, "nobody, since nobody can be asked here", nil
@@ -70,7 +70,7 @@ func (a *run) askInputs(ctx context.Context, c deed.Check, q gate.Question) (boo
 	return said.Allowed(), by, nil
 }
 
-// inputsQuestion is what a person is asked, and why.
+// inputsQuestion returns the question to a person, and the reason for it.
 func inputsQuestion(c deed.Check, q gate.Question, what string) (prompt, why string) {
 	first := strings.Join(q.Failing[:min(len(q.Failing), 3)], "; ")
 	switch q.Kind {
@@ -82,7 +82,7 @@ func inputsQuestion(c deed.Check, q gate.Question, what string) (prompt, why str
 		return fmt.Sprintf("The check %q fixes some tests, and others beside them fail as before. Is the work done all the same?", gate.CheckName(c)), first
 	}
 	why = "on_changed_inputs of the check is ask"
-	if q.Soft {
+	if q.Optional {
 		why = "the check passes only with these files as the agent left them"
 		if first != "" {
 			why += "; as they were: " + first
@@ -91,7 +91,7 @@ func inputsQuestion(c deed.Check, q gate.Question, what string) (prompt, why str
 	return fmt.Sprintf("The check %q judges by files that the agent changed: %s. May they count as the agent left them?", gate.CheckName(c), what), why
 }
 
-// inputsDigest names the changed inputs with their content, and lists them for a person.
+// inputsDigest identifies the changed inputs with their content, and lists them for a person.
 func (a *run) inputsDigest(c deed.Check, changed []deed.ChangedInput) (digest, what string, err error) {
 	type input struct{ Path, Status, SHA256 string }
 	var list []input

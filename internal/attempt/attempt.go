@@ -2,15 +2,15 @@
 // gate and bundle. It settles the task under the fence of its claim; queueing, retrying and delivering belong to
 // the engine above.
 //
-// The steps and what a crash leaves behind at each:
+// The steps, and what a crash leaves behind at each:
 //
 //	claimed      nothing but the lease; the sweep settles the task as lost
 //	prepared     a directory of the attempt; the sweep removes it
-//	begun        store knows adapter and brief; otherwise as before
-//	driven       the supervisor kills the tree when deed dies; the journal keeps what was seen
+//	begun        the store knows adapter and brief; otherwise as before
+//	driven       the supervisor kills the process tree when deed dies; the journal keeps what was seen
 //	judged       as before: a verdict that is not in a bundle does not exist
 //	published    a whole bundle with its settlement inside; the sweep adopts it instead of running again
-//	settled      the store has it all; leftovers of the directory are removed by the next sweep
+//	settled      the store has everything; the next sweep removes what is left of the directory
 package attempt
 
 import (
@@ -63,18 +63,21 @@ type Runner struct {
 	Drivers  driver.Set
 	Key      *bundle.Key    // signs the bundles
 	Observe  func(Progress) // may be nil; called by one goroutine at a time
-	// OnEntry gets every entry of every attempt as the journal has it, redacted, in their order. It may be nil, is called by
-	// one goroutine at a time for each attempt, and must not wait: the attempt does while it runs.
+	// OnEntry gets every entry of every attempt as the journal has it, redacted and in order. It may be nil. It is
+	// called by one goroutine at a time for each attempt, and must not wait: the attempt stands still while it runs.
 	OnEntry func(store.Ref, journal.Entry)
-	// Trace is the W3C trace context for the processes of an attempt; it may be nil, and gives nothing where none is followed.
+	// Trace returns the W3C trace context for the processes of an attempt. It may be nil, and returns nothing if
+	// there is none.
 	Trace func(taskID, attemptID string) string
-	// OneShot says that the caller makes one attempt and owns what follows: an agent's wish for more work is refused, whatever the
-	// profile says, and no conversation is kept for a next attempt.
+	// OneShot says that the caller makes one attempt and owns what follows: an agent's request for more work is
+	// refused, whatever the profile says, and no conversation is kept for a next attempt.
 	OneShot bool
 
-	// AskInputs asks the person at the terminal whether the agent may have changed what judges it. nil: nobody sits there.
+	// AskInputs asks the person at the terminal whether the agent may have changed the inputs of a check. nil: there
+	// is no terminal.
 	AskInputs func(context.Context, InputsQuestion) (allowed bool, by string, err error)
-	// Staffed says that people answer required actions of this process's tasks: a queue's, and not those of a caller who waits.
+	// Staffed says that people answer the required actions of this process's tasks: true for a queue, false for a
+	// caller who waits.
 	Staffed bool
 
 	resolver egress.Resolver // of the names that agents may reach; nil: the system's
@@ -95,7 +98,7 @@ const (
 	StepPrepared = "prepared"
 	StepStarted  = "started"
 	StepTool     = "tool"
-	StepWaiting  = "waiting" // for a person: the id of the required action, and what it asks
+	StepWaiting  = "waiting" // for a person: the id of the required action, and its question
 	StepEnded    = "ended"
 	StepJudging  = "judging"
 	StepCheck    = "check"
@@ -110,7 +113,7 @@ const (
 	Rejected = "rejected"
 )
 
-// A Result is how an attempt ended.
+// A Result is the outcome of an attempt.
 type Result struct {
 	Ref        store.Ref
 	Settlement store.Settlement
@@ -120,37 +123,37 @@ type Result struct {
 	Claim      *driver.Claim
 	Account    ending.Account // what the documents of the bundle were made of
 	Exits      []proc.Exit    // of the agent, one for each turn
-	Refusals   int            // that the agent was to be told of
-	Same       int            // of these, those that were answered in the conversation that there was
-	Resumed    bool           // it went on with the conversation of an earlier attempt
-	Cleaned    time.Duration  // how long clearing away took, after the settlement
+	Refusals   int            // that were to be sent to the agent
+	Same       int            // of these, those sent in the existing conversation
+	Resumed    bool           // it continued the conversation of an earlier attempt
+	Cleaned    time.Duration  // how long cleanup took, after the settlement
 }
 
-// run is one attempt while it happens. What a stage finds out stands together, under the name of the stage: the later ones read it, and
-// only its own changes it.
+// run is one attempt while it happens. What a stage finds out is grouped under the name of the stage: later stages
+// read it, and only that stage changes it.
 type run struct {
 	*Runner
 	sup   *proc.Supervisor
 	claim *store.Claim
 	dir   string
-	owner string // the runner whose attempt this is: not the one who salvages it
+	owner string // the runner whose attempt this is, which is not the one that salvages it
 
 	started  time.Time
-	phase    string // where the attempt is
+	phase    string // the phase that the attempt is in
 	redactor *redact.Redactor
 	record
 	prepared
 	conversation conversation // with the agent
-	watch        watch        // what the agent does, held against its bounds
+	watch        watch        // what the agent does, and its limits
 	guard        *toolGuard   // at the tool boundary; nil before the driver starts
 	used         ledger       // what was used, against the budget
 	captured
 	judged
 	settled
 
-	showMu  sync.Mutex     // makes the calls of Observe one after the other
+	showMu  sync.Mutex     // serializes the calls of Observe
 	stateMu sync.Mutex     // guards state
-	state   state.Attempt  // as the store has it, from running on
+	state   state.Attempt  // as stored, from running on
 	trees   sync.WaitGroup // the directories that release removes
 }
 
@@ -158,7 +161,7 @@ type run struct {
 type record struct {
 	journal  *journal.Journal
 	mu       sync.Mutex      // guards events: a driver reports from several goroutines
-	events   []journal.Entry // guarded by mu; what the journal was told, out of the agent's reach
+	events   []journal.Entry // guarded by mu; what was written to the journal, out of the agent's reach
 	egress   egressLog       // what went through the agent's way out
 	commands []command       // every process that deed started for its checks
 }
@@ -168,16 +171,16 @@ type prepared struct {
 	plan         plan
 	brief        brief.Brief
 	runtime      runtimeParts   // what the sandbox holds besides the workspace
-	skills       []*skill.Skill // that the task was admitted with, in the order of its pins
+	skills       []*skill.Skill // those that the task was admitted with, in the order of its pins
 	agent        cell           // contains the agent
 	seeded       workspace.SeededTree
-	base         *workspace.Base // what the workspace began as
+	base         *workspace.Base // the first state of the workspace
 	before       *workspace.Manifest
 	bases        []gate.BaseRun // what each check gave on the base
-	caches       string         // where runs on the base leave their caches; empty: where the source's are kept
+	caches       string         // where runs on the base leave their caches; empty: in those kept for the source
 	artifactRoot *os.Root       // of the directory of artifacts, opened before the agent ran
-	resumed      *resumed       // goes on with an earlier attempt; nil: it starts from scratch
-	fresh        string         // why an earlier conversation does not go on
+	resumed      *resumed       // the earlier attempt that this one continues; nil: it starts from scratch
+	fresh        string         // why an earlier conversation is not continued
 }
 
 // captured is what the agent left, as deed measured it after a turn.
@@ -186,27 +189,28 @@ type captured struct {
 	changes   workspace.ChangeSet
 	patch     string // path of the patch file; empty when there is none
 	secret    bool   // a secret's value is in the change
-	leaks     leaks  // secrets in the change that nobody named
+	leaks     leaks  // undeclared secrets in the change
 	artifacts gate.Listing
 	dirty     bool           // the agent may have changed something since the workspace was looked at
 	evidence  *bundle.Writer // takes what the agent left before any check runs; nil until then
 }
 
-// judged is what the gate found out about one completion attempt. When the agent goes on after a refusal, it is cleared.
+// judged is what the gate found out about one completion attempt. It is cleared when the agent goes on after a
+// refusal.
 type judged struct {
 	verdict *deed.Verdict
-	checks  []deed.CheckResult // of a decision that was not reached, up to the one that it was at
-	limits  []checkLimit       // for which checks were ended
+	checks  []deed.CheckResult // the checks of a decision that was not reached, up to the one that was running
+	limits  []checkLimit       // limits that ended checks
 
-	around   func(ctx context.Context, c deed.Check, room string) gate.Ran // how a command is run on a change; nil: runCheck
-	listener io.Writer                                                     // gets what a check prints as well; nil: nobody
+	around   func(ctx context.Context, c deed.Check, room string) gate.RunResult // runs a command on a change; nil: runCheck
+	listener io.Writer                                                           // also gets what a check prints; nil: no listener
 }
 
 // settled is how the attempt ends.
 type settled struct {
-	checkpointed bool           // the store has where the conversation stands
+	checkpointed bool           // the store has the position of the conversation
 	kept         bool           // the directory waits for the next attempt
-	account      ending.Account // how it ended, as the bundle tells it
+	account      ending.Account // how it ended, as in the bundle
 }
 
 // Run takes a claim to its settlement. It always settles, unless the claim was lost to another runner (the error
@@ -227,7 +231,7 @@ func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) 
 		return Result{Ref: c.Ref}, lost
 	}
 	if a.dirty {
-		a.lookOnce(ctx)
+		a.captureOnce(ctx)
 	}
 	// From here on the work is evidence, and evidence is written even when the attempt was cancelled.
 	e := a.circuit(context.WithoutCancel(ctx), a.classify(ctx, err))
@@ -268,7 +272,7 @@ func (a *run) execute(ctx context.Context) error {
 	return a.converse(ctx)
 }
 
-// note keeps what happened, in memory for the bundle and in the journal for whoever salvages the attempt. A journal
+// note records what happened, in memory for the bundle and in the journal for whoever salvages the attempt. A journal
 // that cannot be written must not fail the work that it describes.
 func (a *run) note(kind string, detail any) {
 	if a.journal != nil {
@@ -307,14 +311,14 @@ func (a *run) cleanup() {
 		_ = a.artifactRoot.Close()
 	}
 	if a.evidence != nil {
-		_ = a.evidence.Abort() // nothing to do for one that was sealed
+		_ = a.evidence.Abort() // no effect on a sealed one
 	}
 	if !a.kept {
 		_ = workspace.Remove(a.dir)
 	}
 }
 
-// superseded reports whether somebody else has the claim now, or has settled it.
+// superseded reports whether another runner has the claim now, or has settled it.
 func (a *run) superseded(ctx context.Context) bool {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stateWait)
 	defer stop()
@@ -322,8 +326,8 @@ func (a *run) superseded(ctx context.Context) bool {
 	return err == nil && (!at.Live || at.Fence != a.claim.Ref.Fence)
 }
 
-// releaseClaim ends an attempt whose claim somebody else has now. That one reads the journal and the output until it has settled, and clears
-// up itself; the next attempt may go on from the directory.
+// releaseClaim ends an attempt whose claim belongs to another runner now. That runner reads the journal and the
+// output until it has settled, and cleans up itself; the next attempt may continue from the directory.
 func (a *run) releaseClaim(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stateWait)
 	defer stop()

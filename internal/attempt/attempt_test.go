@@ -464,8 +464,9 @@ func TestSalvageTogether(t *testing.T) {
 	}
 }
 
-// What a slower sweeper cannot write, because a faster one has copied it and removed it, is no failure of the attempt: the bundle of the faster
-// one is there. A sweeper that has lost the claim meanwhile writes nothing in its place.
+// If a slower sweeper cannot write something because a faster one has copied and removed it, that is no failure of
+// the attempt: the bundle of the faster one exists. A sweeper that has lost the claim meanwhile does not write a
+// bundle of its own.
 func TestSalvageOfWhatIsTakenAway(t *testing.T) {
 	t.Parallel()
 	for _, fence := range []int{0, 1} { // of the sweeper that is slower
@@ -489,7 +490,7 @@ func TestSalvageOfWhatIsTakenAway(t *testing.T) {
 			Runner: b.Runner, claim: &store.Claim{Task: l.Task, Attempt: l.Attempt, Ref: l.Ref}, dir: dir, owner: "runner", started: b.Clock(), redactor: redact.New(nil),
 		}
 		why := failure.New(failure.Lost, "run attempt", errors.New("reason: lost"), "")
-		slow.found(why, 0)
+		slow.recoverOutput(why, 0)
 		if err := slow.collect(); err != nil { // it is in the middle of its bundle
 			t.Fatal(err)
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/deedrun/deed/internal/checks/check"
 )
 
-// runAudit runs deed's own audit on a tree. It runs no code of the tree, and none of extensions: their fingerprint scripts
-// would run outside of a cell.
-func (a *run) runAudit(ctx context.Context, c deed.Check, j check.Job, ran *gate.Ran) error {
+// runAudit runs deed's own audit on a tree. It runs no code of the tree, and none of extensions: their fingerprint
+// scripts would run outside of a cell.
+func (a *run) runAudit(ctx context.Context, c deed.Check, j check.Job, ran *gate.RunResult) error {
 	start := clock.Start()
 	cfg := audit.Config{
 		Root: j.Component.Path, ID: j.Component.ID, Component: j.Component.Audit, Rules: j.Component.AuditRules, Only: c.Steps, Exclude: c.Skip, Now: a.Clock(),

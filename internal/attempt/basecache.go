@@ -21,15 +21,16 @@ import (
 	"github.com/deedrun/deed/internal/isolate/toolchain"
 )
 
-// What a check gives on a base is kept in the home by everything that it depends on. An agent that can write there cannot
-// make it up: a record has a code that only the installation's key makes. One that does not fit is as if it were not there.
+// The result of a check on a base is kept in the home, keyed by everything that it depends on. An agent that can
+// write there cannot forge one: a record carries a code that only the installation's key can make. A record that does
+// not verify is ignored.
 const (
 	basePurpose   = "base-check"
 	maxBaseRecord = 64 << 20
-	maxBases      = 200 // records that are kept; the oldest go
+	maxBases      = 200 // records that are kept; the oldest are removed first
 )
 
-// A baseRecord is the file.
+// A baseRecord is the content of such a file.
 type baseRecord struct {
 	Key string       `json:"key"`
 	Run gate.BaseRun `json:"run"`
@@ -37,7 +38,8 @@ type baseRecord struct {
 
 func (a *run) basesDir() string { return filepath.Join(a.Home.Cache(), "base-checks") }
 
-// baseKey names everything that what a check gives on the base depends on. How the result is judged is no part of it.
+// baseKey covers everything that the result of a check on the base depends on. How the result is judged is not part
+// of it.
 func (a *run) baseKey(c deed.Check) (string, error) {
 	c.Name, c.Files, c.Inputs, c.OnChangedInputs, c.RequirePass, c.Hidden, c.Advisory = "", "", nil, "", nil, false, false
 	runners, err := a.runners(c)
@@ -54,13 +56,13 @@ func (a *run) baseKey(c deed.Check) (string, error) {
 	})
 }
 
-// toolNames are the programs whose version can change what a check gives.
+// toolNames are the programs whose version can change the result of a check.
 var toolNames = []string{
 	"bash", "cargo", "composer", "eslint", "go", "gofmt", "golangci-lint", "jest", "make", "node", "npm", "npx", "php", "phpunit", "pnpm", "pytest", "python3", "ruff", "rustc", "sh", "shellcheck", "yarn",
 }
 
-// tools tells the programs on a path apart by what the file system says of them: asking each for its version would cost more
-// than many a check.
+// tools identifies the programs on a path by their file metadata: asking each for its version would cost more than
+// many a check.
 func tools(path string) map[string]string {
 	out := map[string]string{}
 	for _, name := range toolNames {
@@ -78,7 +80,7 @@ func tools(path string) map[string]string {
 	return out
 }
 
-// Base returns what an earlier attempt saw.
+// Base returns the result that an earlier attempt kept.
 func (a checker) Base(_ context.Context, c deed.Check) (gate.BaseRun, bool) {
 	if a.Key == nil {
 		return gate.BaseRun{}, false
@@ -106,7 +108,7 @@ func (a checker) Base(_ context.Context, c deed.Check) (gate.BaseRun, bool) {
 	return r.Run, true
 }
 
-// KeepBase keeps what was seen. One that cannot be kept is measured again.
+// KeepBase keeps a result. One that cannot be kept is measured again.
 func (a checker) KeepBase(_ context.Context, c deed.Check, b gate.BaseRun) {
 	if a.Key == nil {
 		return
@@ -129,7 +131,7 @@ func (a checker) KeepBase(_ context.Context, c deed.Check, b gate.BaseRun) {
 	prune(dir, maxBases)
 }
 
-// prune removes the oldest entries of a directory until there are as many as may be.
+// prune removes the oldest entries of a directory until at most so many are left.
 func prune(dir string, most int) {
 	for _, old := range older(dir, most) {
 		_ = workspace.Remove(old)

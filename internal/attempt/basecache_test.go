@@ -19,7 +19,7 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// What is kept of a base is found again for the same base, check and machine, and by nobody who does not have the key.
+// What is kept of a base is found again for the same base, check and machine, and only with the key.
 func TestBaseRecords(t *testing.T) {
 	t.Parallel()
 	h, err := home.Open(filepath.Join(t.TempDir(), "home"))

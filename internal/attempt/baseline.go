@@ -14,8 +14,8 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// baseline runs the checks on the base before the agent is started. One that cannot be run there can judge nothing: the task ends
-// before a model is paid. Its result is remembered, so a base that was seen before costs nothing.
+// baseline runs the checks on the base before the agent starts. A check that cannot run there can judge nothing: the
+// task ends before a model is paid for. The result is remembered, so a base that was seen before costs nothing.
 func (a *run) baseline(ctx context.Context) error {
 	checks := a.plan.spec.Checks
 	for _, c := range checks {
@@ -57,7 +57,7 @@ func (a *run) baseline(ctx context.Context) error {
 	return failure.New(failure.Config, "run the checks on the base", errors.New(strings.Join(whys, "; ")), strings.Join(append(remedies, "where the task is about just that, give --allow-broken-base"), "; "))
 }
 
-// makeRooms makes a directory for the rooms of checks, below one with a name that no agent can know. clear removes it.
+// makeRooms creates a directory for the rooms of checks, below one whose name no agent can know. clear removes it.
 func (a *run) makeRooms() (rooms string, clear func(), err error) {
 	workspace.SetTopdirFlag(a.Home.Tmp())
 	top, err := os.MkdirTemp(a.Home.Tmp(), roomPrefix+a.claim.Ref.AttemptID+"-")
@@ -71,7 +71,7 @@ func (a *run) makeRooms() (rooms string, clear func(), err error) {
 	return rooms, func() { _ = workspace.Remove(top) }, nil
 }
 
-// projectName is what the directory of the project is called, where it came from.
+// projectName is the name of the project's directory at its source.
 func (a *run) projectName() string {
 	for _, p := range a.plan.parts {
 		name := strings.TrimSuffix(filepath.Base(p.Source.Dir), ".git")

@@ -39,7 +39,8 @@ func TestManyChanges(t *testing.T) {
 	}
 }
 
-// A stream without end fills neither the journal nor deed's memory, whatever it tells: the agent is ended, and that is said once.
+// A stream without end fills neither the journal nor deed's memory, whatever it reports: the agent is ended, and the
+// journal says so once.
 func TestManyEvents(t *testing.T) {
 	t.Parallel()
 	a := &run{Runner: &Runner{Clock: clock.System}}

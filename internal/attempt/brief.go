@@ -23,20 +23,22 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// BriefFile is the brief's document in an attempt's directory. It is there before the agent starts. A SIGKILL leaves it; a power cut
-// may not, and then whoever goes on sees by its hash that it is gone.
+// BriefFile is the brief's document in an attempt's directory. It is written before the agent starts. It survives
+// SIGKILL, but perhaps not a power cut; whoever continues the attempt then sees from its hash that it is gone.
 const BriefFile = "brief.json"
 
 // PathBrief is the same document in the attempt's bundle.
 const PathBrief = "files/attempt/brief.json"
 
-// promptFile is the text with its secrets, where the document has marks in their place. It never leaves the attempt's directory.
+// promptFile is the text with its secrets, where the document has marks instead. It never leaves the attempt's
+// directory.
 const promptFile = "prompt.txt"
 
-// bundlesVar names the directory of bundles for the agent, so that no brief has a path of this home.
+// bundlesVar names the directory of bundles for the agent, so that no brief contains a path of this home.
 const bundlesVar = "DEED_BUNDLES"
 
-// compileBrief makes the brief and writes it down. A conversation that goes on keeps the one that it was begun with.
+// compileBrief compiles the brief and writes it to disk. A conversation that continues keeps the brief that it began
+// with.
 func (a *run) compileBrief(ctx context.Context) error {
 	if a.resumed != nil && a.resumed.brief != nil {
 		a.brief = *a.resumed.brief
@@ -64,10 +66,10 @@ func (a *run) newBrief(ctx context.Context) error {
 	}
 	p := a.plan
 	in := brief.Input{
-		RuntimeName: a.Config.Name, Agent: p.agent.told(), Intent: a.claim.Task.Intent, Profile: p.profile,
+		RuntimeName: a.Config.Name, Agent: p.agent.briefAgent(), Intent: a.claim.Task.Intent, Profile: p.profile,
 		AdapterID: p.adapter.ID(), AdapterKind: p.adapter.Kind(), Model: p.model,
 		Spec: a.placelessSpec(specWithoutPaths(p)), Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.main().Commit, Answers: answers,
-		Runtime: append(a.runtimeNotes(), a.skillNotes()...), House: a.instructions(), Memory: memory, Skills: a.toldSkills(),
+		Runtime: append(a.runtimeNotes(), a.skillNotes()...), House: a.instructions(), Memory: memory, Skills: a.briefSkills(),
 	}
 	if in.AdapterHash, err = adapterHash(p.adapter); err != nil {
 		return failure.New(failure.Config, "hash the adapter's settings", err, "")
@@ -90,8 +92,9 @@ func (a *run) newBrief(ctx context.Context) error {
 	return nil
 }
 
-// withoutSecrets is the brief as evidence has it. Where marks in the place of secrets would change what is dropped, the document and
-// its hash stay those of what the agent is told, and the bundle has a document that is not what was hashed.
+// withoutSecrets returns the brief as evidence keeps it, with marks instead of secrets. If the marks would change
+// what is dropped, the document and its hash stay those of what the agent got, and the bundle has a document that is
+// not what was hashed.
 func (a *run) withoutSecrets(b brief.Brief) brief.Brief {
 	if !a.redactor.Contains(b.Document) {
 		return b
@@ -114,7 +117,7 @@ func (a *run) bundles() string {
 	return a.Home.Bundles()
 }
 
-// memory is what the agent is told of its recent tasks; see brief.Remember for the rule.
+// memory returns what the agent learns about its recent tasks; see brief.Remember for the rule.
 func (a *run) memory(ctx context.Context) ([]brief.Memory, error) {
 	if !a.plan.profile.ContextPolicy.IncludeRecentMemory {
 		return nil, nil
@@ -141,7 +144,7 @@ func (a *run) memory(ctx context.Context) ([]brief.Memory, error) {
 	return out, nil
 }
 
-// whose is whom an attempt belongs to: the agent of this runtime, else the runtime itself.
+// whose returns the owner of an attempt: the agent of this runtime, else the runtime itself.
 func (r *Runner) whose() string {
 	if r.Config.Agent != "" {
 		return r.Config.Agent
@@ -149,8 +152,8 @@ func (r *Runner) whose() string {
 	return "runtime/" + r.Config.Name
 }
 
-// adapterHash pins how an agent is called. Paths are of one machine, so only the names in them count; the values of an environment may be
-// secrets, so only their names do.
+// adapterHash pins how an agent is called. Paths differ by machine, so only the names in them count. Values of the
+// environment may be secrets, so only the names of variables count.
 func adapterHash(c agentruntime.AdapterConfig) (string, error) {
 	c = c.WithPaths(agentruntime.Paths{Command: filepath.Base, WorkingDir: filepath.Base, EnvFile: filepath.Base, RuntimeDir: filepath.Base})
 	raw, err := json.Marshal(c)
@@ -174,7 +177,7 @@ func adapterHash(c agentruntime.AdapterConfig) (string, error) {
 	return "sha256:" + h, err
 }
 
-// pinProgram pins a script's own file. A program that the PATH finds is the machine's, and another one elsewhere.
+// pinProgram pins a script's own file. A program found on the PATH belongs to the machine, and may differ on another.
 func (a *run) pinProgram(in *brief.Input) {
 	if a.plan.adapter.Kind() != agentruntime.KindScript {
 		return
@@ -192,7 +195,8 @@ func (a *run) pinProgram(in *brief.Input) {
 	in.ProgramDigest = digest
 }
 
-// pinWorkspace says which parts of the workspace nothing could give back: a digest tells that they were others, not what they were.
+// pinWorkspace lists the parts of the workspace that cannot be restored later: a digest shows that they changed, not
+// what they were.
 func (a *run) pinWorkspace(in *brief.Input) {
 	for _, p := range a.seeded.Parts {
 		what := "the workspace"
@@ -214,7 +218,7 @@ func (a *run) pinWorkspace(in *brief.Input) {
 	}
 }
 
-// placeless writes paths below the directory of bundles by the variable that the agent has for it.
+// placeless replaces paths below the directory of bundles by the variable that the agent has for it.
 func (a *run) placeless(payload json.RawMessage) json.RawMessage {
 	dir := string(mustJSON(a.Home.Bundles() + "/"))
 	dir = strings.TrimSuffix(dir, `"`)
@@ -232,7 +236,8 @@ func (a *run) placelessSpec(s deed.TaskSpec) deed.TaskSpec {
 	return s
 }
 
-// earlierArtifacts pins the files that earlier steps of the workflow left. One that cannot be read is told without a digest.
+// earlierArtifacts pins the files that earlier steps of the workflow left. One that cannot be read is listed without
+// a digest.
 func (a *run) earlierArtifacts(ctx context.Context, w *brief.Workflow) []brief.Artifact {
 	if w == nil {
 		return nil
@@ -254,7 +259,7 @@ func (a *run) earlierArtifacts(ctx context.Context, w *brief.Workflow) []brief.A
 	return out
 }
 
-// digestFile takes what opening a file returned.
+// digestFile takes the two results of opening a file.
 func digestFile(f *os.File, err error) (digest string, bytes int64, _ error) {
 	if err != nil {
 		return "", 0, err
@@ -277,8 +282,9 @@ var ErrOtherBrief = errors.New("the brief is not what it was when the agent was 
 // maxBrief is more than the largest max_prompt_chars makes of a brief whose texts are plain.
 const maxBrief = 512 << 20
 
-// ReadBrief reads the document that an attempt's directory or a bundle has, and holds it against a hash. With ErrOtherBrief it returns
-// the document too. A bundle's has no secrets in it, so one that had some is another.
+// ReadBrief reads the document in an attempt's directory or a bundle, and compares it with a hash. With ErrOtherBrief
+// it returns the document too. A bundle's document has no secrets in it, so if there were some, it is not the one
+// that was hashed.
 func ReadBrief(dir, name, hash string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -299,7 +305,7 @@ func ReadBrief(dir, name, hash string) ([]byte, error) {
 	return doc, nil
 }
 
-// secretText is the text with its secrets of a brief whose document has marks, when it is there and is that text.
+// secretText returns the text with secrets for a brief whose document has marks, if the file exists and matches.
 func (a *run) secretText(dir, marked string) string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -313,8 +319,8 @@ func (a *run) secretText(dir, marked string) string {
 	return string(text)
 }
 
-// known makes a brief of a document that was read.
-func known(doc []byte) (brief.Brief, error) {
+// briefOf builds a brief from a document that was read.
+func briefOf(doc []byte) (brief.Brief, error) {
 	d, err := brief.Read(doc)
 	if err != nil {
 		return brief.Brief{}, err

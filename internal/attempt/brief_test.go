@@ -216,8 +216,8 @@ func TestAnAgentRemembers(t *testing.T) {
 	}
 }
 
-// A killed attempt has left its brief, and the conversation that goes on keeps it, whatever has changed. One that is not what was told
-// begins anew.
+// A killed attempt leaves its brief, and the conversation that continues keeps it, whatever has changed. If it is not
+// the brief that the agent got, the attempt starts from scratch.
 func TestAConversationKeepsItsBrief(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(dir string) error{

@@ -16,17 +16,18 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// A room of a check starts with the caches that runs on bases of the same source have left: a compiler would otherwise
-// build its standard library anew for every check. A run on a base executes code of whoever gave the task and nobody
-// else's, so nothing that an agent wrote has ever been near these caches; what a run on an agent's change leaves is thrown
-// away with its room. Rooms get copies.
+// A room of a check starts with the caches that runs on bases of the same source have left. Otherwise a compiler
+// would rebuild its standard library from scratch for every check. A run on a base executes only code of whoever gave
+// the task, so nothing that an agent wrote was ever near these caches. What a run on an agent's change leaves is
+// thrown away with its room. Rooms get copies.
 const (
 	maxBuildCache  = 3 << 30 // bytes; a larger one costs more to copy than it saves
-	buildsKept     = 2       // of one source: the newest, and the one that somebody may be copying
+	buildsKept     = 2       // of one source: the newest, and the one that another process may be copying
 	maxBuildCaches = 20      // sources
 )
 
-// builds is the directory with the caches of this task's source; empty: what the task starts from is not its giver's alone.
+// builds returns the directory with the caches of this task's source; empty if the source holds more than its giver's
+// own code.
 func (a *run) builds() string {
 	if a.caches != "" {
 		return a.caches
@@ -37,7 +38,7 @@ func (a *run) builds() string {
 		if k := w.Kind(); k != deed.SeedDirectory && k != deed.SeedGit {
 			return "" // a bundle holds an agent's work
 		}
-		sources = append(sources, deed.Workspace{Source: p.Source.Dir, Ref: p.Source.Ref, Target: p.Target}) // a branch may hold work that nobody has looked at
+		sources = append(sources, deed.Workspace{Source: p.Source.Dir, Ref: p.Source.Ref, Target: p.Target}) // a branch may hold work that has not been reviewed
 	}
 	key, err := canonjson.HashIn("deed/build-cache/v1", map[string]any{"sources": sources, "containment": a.plan.kind})
 	if err != nil || len(sources) == 0 {
@@ -54,7 +55,7 @@ func (a *run) roomCache(room string) string {
 	return filepath.Join(room, "cache")
 }
 
-// warm makes the cache directory of a room. A cache that cannot be copied is as if there were none.
+// warm creates the cache directory of a room. If a cache cannot be copied, the room starts without one.
 func (a *run) warm(ctx context.Context, dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		if errors.Is(err, fs.ErrExist) {
@@ -63,7 +64,7 @@ func (a *run) warm(ctx context.Context, dir string) error {
 		return err
 	}
 	from := newestDir(a.builds())
-	if l := limits(a.plan.spec.Sandbox).DiskBytes; from == "" || l > 0 && !smaller(from, l/2) { // the room is held to the limit with all that is in it
+	if l := limits(a.plan.spec.Sandbox).DiskBytes; from == "" || l > 0 && !smaller(from, l/2) { // the limit applies to the room with everything in it
 		return nil
 	}
 	if _, err := workspace.Clone(ctx, from, dir); err != nil {
@@ -72,8 +73,8 @@ func (a *run) warm(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Adopt keeps the caches of a room in which nothing but the base was run.
-func (a checker) Adopt(room string) {
+// KeepCaches keeps the caches of a room in which only the base was run.
+func (a checker) KeepCaches(room string) {
 	home, from := a.builds(), a.roomCache(room)
 	if home == "" || !smaller(from, maxBuildCache) {
 		return
@@ -91,7 +92,7 @@ func (a checker) Adopt(room string) {
 	}
 }
 
-// newestDir is the directory that was made last: their names sort by time.
+// newestDir returns the newest directory: their names sort by time.
 func newestDir(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) == 0 {
@@ -100,7 +101,7 @@ func newestDir(dir string) string {
 	return filepath.Join(dir, entries[len(entries)-1].Name())
 }
 
-// older lists what is in a directory but for the entries that were written to last.
+// older lists all entries of a directory except the most recently written.
 func older(dir string, keep int) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) <= keep {
@@ -120,7 +121,7 @@ func older(dir string, keep int) []string {
 	return out
 }
 
-// smaller reports whether the files of a directory come to less than so many bytes, and are there.
+// smaller reports whether the files of a directory exist and have fewer bytes in all.
 func smaller(dir string, most int64) bool {
 	var size int64
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

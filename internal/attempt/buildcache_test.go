@@ -8,7 +8,8 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// A branch may hold the work of an agent that nobody has looked at: what its tests left is not for the runs of another.
+// A branch may hold unreviewed work of an agent: caches that its tests left must not be used for the runs of another
+// task.
 func TestBuildCachesAreKeptApart(t *testing.T) {
 	t.Parallel()
 	h, err := home.Open(filepath.Join(t.TempDir(), "home"))

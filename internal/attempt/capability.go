@@ -42,8 +42,8 @@ const (
 	insideDeed   = "/run/deed/bin/deed"
 )
 
-// checkJob resolves a check by capability. What the project says of itself, and the extensions that it brings, are those of the
-// base: a change to them has no say in what judges it.
+// checkJob resolves a check by capability. The project's own settings, and the extensions that it brings, come from
+// the base: a change to them has no effect on what judges it.
 func (a *run) checkJob(c deed.Check, tree string) (check.Job, error) {
 	first, err := a.base.Dir()
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *run) checkJob(c deed.Check, tree string) (check.Job, error) {
 	return j, nil
 }
 
-// runners names who serves a check, for whoever asks whether two runs are the same. A command serves itself.
+// runners lists who serves a check, so that two runs can be compared. A command serves itself.
 func (a *run) runners(c deed.Check) ([]map[string]any, error) {
 	if c.Capability == runner.Audit || c.Capability == "" {
 		return nil, nil
@@ -107,7 +107,7 @@ func (a *run) runners(c deed.Check) ([]map[string]any, error) {
 }
 
 // Run runs a check in a room, for the gate.
-func (a checker) Run(ctx context.Context, c deed.Check, room string, base bool) gate.Ran {
+func (a checker) Run(ctx context.Context, c deed.Check, room string, base bool) gate.RunResult {
 	switch {
 	case c.Capability != "":
 		return a.capability(ctx, c, room)
@@ -118,8 +118,8 @@ func (a checker) Run(ctx context.Context, c deed.Check, room string, base bool) 
 }
 
 // capability runs a capability in a room.
-func (a *run) capability(ctx context.Context, c deed.Check, room string) (ran gate.Ran) {
-	ran = gate.Ran{Result: deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}}
+func (a *run) capability(ctx context.Context, c deed.Check, room string) (ran gate.RunResult) {
+	ran = gate.RunResult{Result: deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}}
 	a.progress(StepCheck, ran.Result.Name)
 	defer a.checked(&ran.Result, a.Clock())
 	if err := a.runCapability(ctx, c, room, &ran); err != nil {
@@ -134,7 +134,7 @@ func (a *run) capability(ctx context.Context, c deed.Check, room string) (ran ga
 	return ran
 }
 
-func (a *run) runCapability(ctx context.Context, c deed.Check, room string, ran *gate.Ran) error {
+func (a *run) runCapability(ctx context.Context, c deed.Check, room string, ran *gate.RunResult) error {
 	tree := gate.Tree(room)
 	j, err := a.checkJob(c, tree)
 	if err != nil {
@@ -211,7 +211,7 @@ func (a *run) logCapability(c deed.Check, r *deed.CheckResult, exit exitSeen, ou
 type exitSeen struct {
 	code     int
 	signal   string
-	limited  sandbox.Exit // the first that was ended for a limit
+	limited  sandbox.Exit // the first that was ended by a limit
 	timedOut bool
 	killed   int
 }
@@ -227,7 +227,7 @@ func (e *exitSeen) add(x sandbox.Exit) {
 }
 
 // runRequest runs one extension in a cell of its own.
-func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, room string, printed io.Writer, exit *exitSeen, ran *gate.Ran) (runner.Report, error) {
+func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, room string, printed io.Writer, exit *exitSeen, ran *gate.RunResult) (runner.Report, error) {
 	var rep runner.Report
 	helpers, err := helper.Materialise(a.Home.Runtime())
 	if err != nil {
@@ -248,7 +248,7 @@ func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, roo
 	more := []sandbox.Mount{{Source: runDir, Target: insideRunDir, Writable: true}, {Source: self, Target: insideDeed}}
 	for _, file := range helpers {
 		more = append(more, sandbox.Mount{Source: filepath.Dir(file), Target: filepath.Dir(file)})
-		break // they lie beside each other
+		break // they are in the same directory
 	}
 	if r.ExtensionID != check.ScriptExtension {
 		real, err := filepath.EvalSymlinks(r.Extension)
@@ -283,7 +283,7 @@ func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, roo
 	if rep, err = check.Run(ctx, r); err != nil || c.Capability != runner.Test {
 		return rep, err
 	}
-	var out gate.Ran
+	var out gate.RunResult
 	a.observed(seen, in, room, &out)
 	ran.Runners = union(ran.Runners, out.Runners)
 	if out.Report != nil && len(rep.TestCases) == 0 && rep.Status != runner.StatusSkipped {
@@ -292,9 +292,9 @@ func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, roo
 	return rep, nil
 }
 
-// named gives a report whose script told no tests by name those that were observed. How they ended decides with the exit code: what a
-// script reads from a text may be anybody's.
-func named(rep runner.Report, seen gate.Ran) runner.Report {
+// named replaces the counts of a report whose script named no test by the tests that were observed. Their results and
+// the exit code decide, since a script reads its counts from text that anybody may have printed.
+func named(rep runner.Report, seen gate.RunResult) runner.Report {
 	rep.TestCases, rep.TestCounts = seen.Report.TestCases, nil
 	if rep.Status == runner.StatusError && len(seen.Faults) == 0 {
 		rep.Status, rep.Failure = runner.StatusFailed, nil
@@ -308,7 +308,7 @@ func union(a, b []string) []string {
 	return slices.Compact(out)
 }
 
-// newRunDir makes the run directory of a script: a new one for every run, with a name of its own in the room.
+// newRunDir creates the run directory of a script: a new one in the room for every run.
 func newRunDir(room string) (string, error) {
 	top, err := os.MkdirTemp(room, "run-")
 	if err != nil {
@@ -318,7 +318,7 @@ func newRunDir(room string) (string, error) {
 	return dir, check.NewRunDir(dir)
 }
 
-// keepLog puts the output of a check into the evidence and returns its path there and its end.
+// keepLog adds the output of a check to the evidence and returns its path there and its end.
 func (a *run) keepLog(out *driver.Recorder) (path, tail string, err error) {
 	if err := out.Finish(); err != nil {
 		return "", "", err
@@ -334,7 +334,8 @@ func (a *run) keepLog(out *driver.Recorder) (path, tail string, err error) {
 	return path, tail, a.evidence.AddReader(path, bundle.KindCheckLog, evidence.TypeText, out.File())
 }
 
-// Files are what the component's own commands name in the tree of the base, as far as the words of their lines tell it.
+// Files returns the files of the base that the component's own commands name, as far as the words of the commands
+// show it.
 func (a checker) Files(c deed.Check) []string {
 	if c.Capability == runner.Audit || c.Capability == "" {
 		return nil
@@ -365,7 +366,7 @@ func (a checker) Files(c deed.Check) []string {
 	return out
 }
 
-// Keep puts a report into the evidence.
+// Keep adds a report to the evidence.
 func (a checker) Keep(n int, kind string, r *runner.Report) (string, error) {
 	name := fmt.Sprintf("files/checks/%d.report.json", n)
 	if kind != "" {

@@ -32,16 +32,16 @@ import (
 // defaultCheckTimeout bounds a check that names no limit of its own.
 const defaultCheckTimeout = 10 * time.Minute
 
-// checkLogCap bounds what is kept of a check's output, and tailSize what the verdict repeats of it.
+// checkLogCap bounds how much of a check's output is kept, and tailSize how much of it the verdict repeats.
 const (
 	checkLogCap = 4 << 20
 	tailSize    = 2 << 10
 )
 
-// runCheck runs one check in a room of its own, under the same supervisor as the agent did, whose processes are all
-// gone by now. Home and temporary directory are new as well: what one check leaves behind, the next does not find. Caches
-// are copies of what runs on the base left, and one that agent code could have written to is never used again.
-func (a *run) runCheck(ctx context.Context, c deed.Check, room string) gate.Ran {
+// runCheck runs one check in a room of its own, under the same supervisor as the agent, whose processes are all gone
+// by now. Home and temporary directory are new as well, so no check finds what another left behind. Caches are copies
+// of what runs on the base left; one that agent code could have written to is never used again.
+func (a *run) runCheck(ctx context.Context, c deed.Check, room string) gate.RunResult {
 	ran, disturbed := a.runOnce(ctx, c, room, true)
 	if !disturbed {
 		return ran
@@ -51,8 +51,8 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) gate.Ran 
 	return again
 }
 
-// runOnce runs a check. disturbed says that tracing changed what it did, so that how it ended says nothing.
-func (a *run) runOnce(ctx context.Context, c deed.Check, room string, traced bool) (ran gate.Ran, disturbed bool) {
+// runOnce runs a check. disturbed says that tracing changed its behaviour, so that the way it ended means nothing.
+func (a *run) runOnce(ctx context.Context, c deed.Check, room string, traced bool) (ran gate.RunResult, disturbed bool) {
 	ran.Result = deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
 	r := &ran.Result
 	a.progress(StepCheck, r.Name)
@@ -92,7 +92,7 @@ func (a *run) runOnce(ctx context.Context, c deed.Check, room string, traced boo
 	if cerr == nil {
 		_, cerr = out.File().Seek(0, io.SeekStart)
 	}
-	if cerr == nil && a.evidence != nil { // the file that was recorded, whatever its path names by now
+	if cerr == nil && a.evidence != nil { // the recorded file, whatever its path refers to by now
 		r.Log = fmt.Sprintf("files/checks/%d.log", n)
 		cerr = a.evidence.AddReader(r.Log, bundle.KindCheckLog, evidence.TypeText, out.File())
 	}
@@ -120,53 +120,53 @@ func (a *run) runOnce(ctx context.Context, c deed.Check, room string, traced boo
 	return ran, r.Status != deed.CheckError && a.observed(seen, in, room, &ran)
 }
 
-// interrupt says of a check that it was ended together with the run: by the run's time limit, or since it was cancelled. What it
-// printed stays.
+// interrupt marks a check that ended together with the run: by the run's time limit, or because it was cancelled. Its
+// output stays.
 func (a *run) interrupt(ctx context.Context, r *deed.CheckResult) {
 	cause, why := context.Cause(ctx), "cancelled"
 	if failure.ClassOf(cause) == failure.Timeout {
 		r.Status, why = deed.CheckTimeout, "it was ended: "+a.redactor.String(cause.Error())
 	}
-	r.Tail = beside(r.Tail, why)
+	r.Tail = appendNote(r.Tail, why)
 }
 
-// limit says of a check for which limit of the sandbox it was ended, beside what it printed, and keeps that for the report.
+// limit records which limit of the sandbox ended a check, below the check's output and for the report.
 func (a *run) limit(r *deed.CheckResult, exit sandbox.Exit) error {
 	err := exit.Cause
 	if err == nil {
 		err = errors.New("limit on " + exit.Limit + " passed")
 	}
-	r.Tail = beside(r.Tail, "it was ended: "+err.Error())
+	r.Tail = appendNote(r.Tail, "it was ended: "+err.Error())
 	l := checkLimit{check: r.Name}
 	if errors.As(err, &l.LimitError) && !slices.ContainsFunc(a.limits, func(o checkLimit) bool { return o.check == l.check && o.Limit == l.Limit }) {
-		a.limits = append(a.limits, l) // once, on however many trees
+		a.limits = append(a.limits, l) // once, no matter on how many trees
 	}
 	return err
 }
 
-// A checkLimit is a limit for which a check was ended.
+// A checkLimit is a limit that ended a check.
 type checkLimit struct {
 	check string
 	*sandbox.LimitError
 }
 
-// beside puts a word of deed's below what a check printed.
-func beside(tail, word string) string {
+// appendNote puts a line of deed below a check's output.
+func appendNote(tail, word string) string {
 	if tail == "" {
 		return word
 	}
 	return tail + "\n" + word
 }
 
-// checked notes that a check ended, with the time that it took in all.
+// checked notes the end of a check, with its total time.
 func (a *run) checked(r *deed.CheckResult, began time.Time) {
 	a.note(history.KindCheck, map[string]any{
 		"name": r.Name, "status": r.Status, "exit_code": r.ExitCode, "started_at": agentruntime.At(began), "duration_ms": a.Clock().Sub(began).Milliseconds(),
 	})
 }
 
-// checkSpec is what a check runs. A check of PHP code has its answer read as well: an exit code of 0 from code that ended
-// the process by itself is none.
+// checkSpec returns what a check runs. For PHP code the output is verified as well: an exit code of 0 proves nothing
+// if the code itself ended the process.
 func (a *run) checkSpec(in cell, c deed.Check, dir string) (proc.Spec, func(output string) bool, error) {
 	env := a.checkEnv(in, c)
 	s := proc.Spec{Argv: gate.Argv(c), Dir: dir, Env: environ(env), Timeout: defaultCheckTimeout, Grace: 2 * time.Second}
@@ -195,7 +195,7 @@ func (a *run) checkSpec(in cell, c deed.Check, dir string) (proc.Spec, func(outp
 	}, nil
 }
 
-// enter builds the cell of a check and finds the directory that it starts in.
+// enter builds the cell of a check and returns its working directory.
 func (a *run) enter(ctx context.Context, room, sub string, more ...sandbox.Mount) (cell, string, error) {
 	tree := gate.Tree(room)
 	dir, err := checkDir(a.workDir(tree), sub)
@@ -209,7 +209,7 @@ func (a *run) enter(ctx context.Context, room, sub string, more ...sandbox.Mount
 	if err != nil {
 		return cell{}, "", err
 	}
-	// The records are of the agent's runtime; this one is made of the same parts.
+	// The records belong to the agent's runtime; this one is built from the same parts.
 	if _, err := a.boot(ctx, in, slices.Clone(a.runtime.resolved.Components)); err != nil {
 		return cell{}, "", err
 	}
@@ -220,8 +220,8 @@ func (a *run) enter(ctx context.Context, room, sub string, more ...sandbox.Mount
 	return in, inside, nil
 }
 
-// checkEnv is the environment of a check: what its cell needs, then its own, then the names by which the sweep finds
-// what is left of it.
+// checkEnv returns the environment of a check: what its cell needs, then its own, then the marks by which the sweep
+// finds what is left of it.
 func (a *run) checkEnv(in cell, c deed.Check) map[string]string {
 	env := map[string]string{
 		"HOME": in.home, "TMPDIR": in.tmp, "LANG": "C.UTF-8", "TZ": "UTC",
@@ -237,13 +237,13 @@ func (a *run) checkEnv(in cell, c deed.Check) map[string]string {
 	return env
 }
 
-// marks are the names by which a sweep finds the processes of an attempt.
+// marks are the variables by which a sweep finds the processes of an attempt.
 func (a *run) marks() []string {
 	return []string{"DEED_TASK_ID=" + a.claim.Ref.TaskID, "DEED_ATTEMPT_ID=" + a.claim.Ref.AttemptID}
 }
 
-// openLog makes the directories of a check, where a run before it in the same room has not, and its log, which is new for
-// every run. The returned function closes it.
+// openLog creates the directories of a check, unless an earlier run in the same room did, and its log, which is new
+// for every run. The returned function closes it.
 func (a *run) openLog(ctx context.Context, room string) (*driver.Recorder, func(), error) {
 	for _, d := range []string{"home", "tmp"} {
 		if err := os.Mkdir(filepath.Join(room, d), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -268,7 +268,7 @@ func (a *run) openLog(ctx context.Context, room string) (*driver.Recorder, func(
 	return rec, func() { _, _ = rec.Close(), root.Close() }, nil
 }
 
-// checkDir finds the directory of a check below the tree. A link that leads out of it is refused.
+// checkDir resolves the directory of a check below the tree. A link that leads out of it is refused.
 func checkDir(tree, dir string) (string, error) {
 	if dir == "" {
 		return tree, nil

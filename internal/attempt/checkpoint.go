@@ -23,11 +23,11 @@ import (
 	"github.com/deedrun/deed/internal/store/state"
 )
 
-// A checkpoint is what the next attempt needs to go on with the conversation of this one. It is written when the
-// knowConversation gets its name, after each turn, and before a refusal is told. The store has it, where no agent writes: by
-// it the next attempt knows what the base was and how often the gate refused. The rest of the state is the attempt's
-// directory: the workspace as the agent left it, and the agent's own home with its session. The next attempt takes the
-// directory over by renaming it, so there is one owner at every moment.
+// A checkpoint is what the next attempt needs to continue the conversation of this one. It is written when the
+// conversation gets its name, after each turn, and before a refusal is sent. It is in the store, where no agent can
+// write: from it the next attempt knows what the base was and how often the gate refused. The rest of the state is
+// the attempt's directory: the workspace as the agent left it, and the agent's own home with its session. The next
+// attempt takes the directory over by renaming it, so it has exactly one owner at every moment.
 type checkpoint struct {
 	AdapterID   string               `json:"adapter_id"`
 	AdapterKind string               `json:"adapter_kind"`
@@ -36,36 +36,36 @@ type checkpoint struct {
 	Ref         string               `json:"ref"`
 	Base        string               `json:"base_digest"`
 	Seeded      workspace.SeededTree `json:"seeded"`
-	// Constitution is the version that the agent was told in the beginning, 0 for none; nil: the runtime has no agent.
+	// Constitution is the version that the agent got at the start, 0 for none; nil: the runtime has no agent.
 	Constitution *int64 `json:"constitution,omitempty"`
-	// Brief is the hash of what the agent was told in the beginning; empty: of the time before it was kept.
+	// Brief is the hash of the brief that the agent got at the start; empty: written before this was recorded.
 	Brief string `json:"brief_hash,omitempty"`
 
-	Turn        int    `json:"turn"` // that comes next, or is under way
+	Turn        int    `json:"turn"` // the next turn, or the current one
 	Answers     int    `json:"model_turns"`
 	Completions int    `json:"completions"`
 	Recoveries  int    `json:"recoveries"`
 	Digest      string `json:"refused_digest,omitempty"`
 	Reasons     string `json:"refused_reasons,omitempty"`
-	Say         string `json:"say,omitempty"` // the refusal that the agent is told in this turn
+	Say         string `json:"say,omitempty"` // the refusal that the agent gets in this turn
 
-	Answer *agentruntime.RecoveryAttempt `json:"answer,omitempty"` // what the agent is yet to be told
+	Answer *agentruntime.RecoveryAttempt `json:"answer,omitempty"` // the refusal that has not reached the agent yet
 	Same   int                           `json:"same_conversation,omitempty"`
 }
 
-// A resumed is how an attempt goes on with the conversation of an earlier one.
+// A resumed is an earlier attempt whose conversation this one continues.
 type resumed struct {
 	checkpoint
-	from    string // the attempt
-	why     string // it was interrupted, for the agent
-	answers []brief.Answer
-	anew    bool         // only the workspace goes on: the driver could not read the conversation
-	brief   *brief.Brief // that the conversation was begun with; nil: it is compiled again
+	from      string // the attempt
+	why       string // why it was interrupted, for the agent
+	answers   []brief.Answer
+	restarted bool         // only the workspace is taken over: the driver could not read the conversation
+	brief     *brief.Brief // the brief that the conversation began with; nil: it is compiled again
 }
 
-// goesOn are the ends after which the next attempt goes on where this one stopped. After any other it begins anew: an agent
-// that failed, or whose work was refused to the last, is not helped by its own history.
-var goesOn = map[failure.Class]string{
+// resumableAfter are the failure classes after which the next attempt continues where this one stopped. After any other it
+// starts from scratch: an agent that failed, or whose work was finally refused, is not helped by its own history.
+var resumableAfter = map[failure.Class]string{
 	failure.Blocked:     "a person was asked",
 	failure.Interrupted: "deed was told to stop",
 	failure.Lost:        "the process that ran you was gone",
@@ -74,13 +74,13 @@ var goesOn = map[failure.Class]string{
 	failure.Budget:      "the budget was used up, and has been raised",
 }
 
-// workHash is the digest of what a conversation was begun for. Bounds may change while it waits.
+// workHash is the digest of the work that a conversation is about. Limits may change while it waits.
 func workHash(s deed.TaskSpec) (string, error) {
 	s.MaxTurns, s.MaxAttempts, s.TimeoutSeconds, s.MaxRecoveries, s.Budget = 0, 0, 0, nil, nil
 	return canonjson.Hash(s)
 }
 
-// checkpoint makes durable where the conversation stands. Without a conversation there is nothing to go on with.
+// checkpoint stores durably where the conversation stands. Without a conversation there is nothing to continue.
 func (a *run) checkpoint(ctx context.Context) error {
 	a.mu.Lock()
 	ref, answer, same := a.conversation.ref, a.conversation.answer, a.conversation.same
@@ -90,7 +90,7 @@ func (a *run) checkpoint(ctx context.Context) error {
 	}
 	work, err := workHash(a.plan.spec)
 	if err == nil {
-		_, err = a.base.Dir() // the next attempt goes on with it
+		_, err = a.base.Dir() // the next attempt continues from it
 	}
 	if err != nil {
 		return failure.New(failure.Infra, "write the checkpoint", err, "")
@@ -104,7 +104,7 @@ func (a *run) checkpoint(ctx context.Context) error {
 	})
 }
 
-// writeCheckpoint gives it to the store; nil: the conversation does not go on.
+// writeCheckpoint writes it to the store; nil: the conversation does not continue.
 func (a *run) writeCheckpoint(ctx context.Context, c *checkpoint) error {
 	var doc json.RawMessage
 	if c != nil {
@@ -121,8 +121,8 @@ func (a *run) writeCheckpoint(ctx context.Context, c *checkpoint) error {
 	return nil
 }
 
-// knowConversation is called when the agent's session is known by name: from here on a crash does not lose it.
-func (a *run) knowConversation(ctx context.Context, s driver.SessionInfo) {
+// saveConversation is called when the name of the agent's session is known: from here on a crash does not lose it.
+func (a *run) saveConversation(ctx context.Context, s driver.SessionInfo) {
 	ref := cmp.Or(s.Ref, s.ID)
 	a.mu.Lock()
 	known := a.conversation.id == s.ID
@@ -136,13 +136,13 @@ func (a *run) knowConversation(ctx context.Context, s driver.SessionInfo) {
 	}
 }
 
-// Waiting finds, among the attempts of a task, the one whose directory the next attempt goes on from. An attempt that was
-// cut short before it could take up the directory of an earlier one leaves it waiting.
+// Waiting finds, among the attempts of a task, the one whose directory the next attempt continues from. An attempt
+// that was cut short before it could take over an earlier directory leaves that directory waiting.
 func Waiting(list []store.Attempt, kept func(attemptID string) bool) (store.Attempt, bool) {
 	list = slices.DeleteFunc(slices.Clone(list), func(t store.Attempt) bool { return t.Live })
 	slices.SortFunc(list, func(x, y store.Attempt) int { return cmp.Compare(y.Fence, x.Fence) })
 	for _, t := range list {
-		if _, ok := goesOn[failure.Class(t.Class)]; !ok {
+		if _, ok := resumableAfter[failure.Class(t.Class)]; !ok {
 			break
 		}
 		if t.Checkpoint != nil && kept(t.Record.AttemptID) {
@@ -157,8 +157,8 @@ func (a *run) hasDir(attemptID string) bool {
 	return err == nil
 }
 
-// takeUp looks for an earlier attempt of the task whose conversation can go on, and makes its directory this attempt's.
-func (a *run) takeUp(ctx context.Context) error {
+// takeOver looks for an earlier attempt of the task whose conversation can continue, and takes over its directory.
+func (a *run) takeOver(ctx context.Context) error {
 	if a.claim.Ref.Fence <= 1 {
 		return nil // it is the first
 	}
@@ -172,22 +172,22 @@ func (a *run) takeUp(ctx context.Context) error {
 	}
 	dir := a.Home.Attempt(last.Record.AttemptID)
 	var c checkpoint
-	var told *brief.Brief
+	var began *brief.Brief
 	if err = json.Unmarshal(last.Checkpoint, &c); err == nil {
 		err = a.fits(ctx, c, dir)
 	}
 	if err == nil {
-		told, err = c.told(dir)
+		began, err = c.firstBrief(dir)
 	}
-	if told != nil {
-		told.Text = a.secretText(dir, told.Text)
+	if began != nil {
+		began.Text = a.secretText(dir, began.Text)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err != nil {
 		a.fresh = fmt.Sprintf("the conversation of attempt %s cannot go on: %v", last.Record.AttemptID, err)
-		_ = workspace.Remove(dir) // what is left is the sweep's
+		_ = workspace.Remove(dir) // the sweep removes what is left
 		return nil
 	}
 	answers, err := a.answers(ctx)
@@ -199,23 +199,24 @@ func (a *run) takeUp(ctx context.Context) error {
 			return failure.New(failure.Infra, "take up an earlier attempt", err, "")
 		}
 	}
-	c.Turn = max(c.Turn, 2) // the brief was said already, however far that turn got
-	// Written first: a crash before the rename leaves the directory to the earlier attempt, which Waiting finds.
+	c.Turn = max(c.Turn, 2) // the brief was sent already, however far that turn got
+	// Written first: after a crash before the rename the earlier attempt still has the directory, and Waiting finds
+	// it.
 	if err := a.writeCheckpoint(ctx, &c); err != nil {
 		return err
 	}
 	if err := os.Rename(dir, a.dir); err != nil {
 		return failure.New(failure.Infra, "take up an earlier attempt", err, "")
 	}
-	a.resumed = &resumed{checkpoint: c, from: last.Record.AttemptID, why: goesOn[failure.Class(last.Class)], answers: answers, brief: told}
+	a.resumed = &resumed{checkpoint: c, from: last.Record.AttemptID, why: resumableAfter[failure.Class(last.Class)], answers: answers, brief: began}
 	return nil
 }
 
-// parts of an attempt's directory that a conversation needs.
+// parts are the subdirectories of an attempt that a conversation needs.
 var keptParts = []string{baseDir, "workspace", "home", "artifacts", "exchange", "run"}
 
-// fits reports why a conversation cannot go on in this attempt. An agent that is not contained may have written anywhere in
-// the directory, so nothing there is believed: the base must be the one that the store knows.
+// fits reports why a conversation cannot continue in this attempt. An agent that is not contained may have written
+// anywhere in the directory, so nothing there is trusted: the base must be the one that the store knows.
 func (a *run) fits(ctx context.Context, c checkpoint, dir string) error {
 	work, err := workHash(a.plan.spec)
 	switch {
@@ -249,9 +250,9 @@ func (a *run) fits(ctx context.Context, c checkpoint, dir string) error {
 	return nil
 }
 
-// told is the brief that a conversation was begun with. It must be the one that the store knows. A layout that this version of deed does
-// not write any more is compiled again.
-func (c checkpoint) told(dir string) (*brief.Brief, error) {
+// firstBrief returns the brief that a conversation began with. It must be the one that the store knows. A layout that
+// this version of deed no longer writes is compiled again.
+func (c checkpoint) firstBrief(dir string) (*brief.Brief, error) {
 	if c.Brief == "" {
 		return nil, nil
 	}
@@ -259,15 +260,15 @@ func (c checkpoint) told(dir string) (*brief.Brief, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := known(doc)
+	b, err := briefOf(doc)
 	if errors.Is(err, brief.ErrVersion) {
 		return nil, nil
 	}
 	return &b, err
 }
 
-// plain reports what is in deed's own record of a run that deed does not put there: what is written and read there by name
-// must not lead out of it, nor be waited for.
+// plain reports anything in deed's own record of a run that deed does not put there. Files there are written and read
+// by name: no name may be a link that leads out, or something that blocks when opened.
 func plain(dir string) error {
 	return filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
@@ -277,7 +278,7 @@ func plain(dir string) error {
 	})
 }
 
-// continueWith restores what the checkpoint says, instead of seeding.
+// continueWith restores what the checkpoint holds, instead of seeding.
 func (a *run) continueWith(r *resumed) {
 	a.seeded, a.base = r.Seeded, workspace.BaseAt(a.path(baseDir))
 	a.conversation = conversation{ref: r.Ref, first: r.Turn, completions: r.Completions, recoveries: r.Recoveries, digest: r.Digest, reasons: r.Reasons, say: r.Say, answer: r.Answer, same: r.Same}
@@ -287,8 +288,8 @@ func (a *run) continueWith(r *resumed) {
 	})
 }
 
-// keeps reports whether the attempt's directory waits for the next attempt, by how this one ended.
+// keeps reports whether the attempt's directory is kept for the next attempt, by how this one ended.
 func (a *run) keeps(class failure.Class, status agentruntime.TaskStatus) bool {
-	_, ok := goesOn[class]
+	_, ok := resumableAfter[class]
 	return ok && !state.TaskTerminal(status) && !a.OneShot && a.checkpointed
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/deedrun/deed/internal/base/failure"
 )
 
-// atOnce is how soon an agent ends that did no work.
+// atOnce is the time within which an agent that did no work ends.
 const atOnce = 10 * time.Second
 
-// circuit ends the tries of a task whose agent failed in the attempt before as it does now: at once, and in a way that its
-// package knows by name. Other tasks, and other agents of this one, are tried as before.
+// circuit stops the retries of a task whose agent failed in the previous attempt exactly as now: at once, and in a
+// way that its package knows by name. Other tasks, and other agents of this one, are retried as before.
 func (a *run) circuit(ctx context.Context, e end) end {
 	id := knownFailure(a.yield())
 	if id == "" || e.class.Rule().Retry != agentruntime.RetryRetryable {
@@ -23,7 +23,7 @@ func (a *run) circuit(ctx context.Context, e end) end {
 	}
 	list, err := a.Store.Attempts(ctx, a.claim.Ref.TaskID)
 	if err != nil || len(list) < 2 {
-		return e // what cannot be read stands in nobody's way
+		return e // what cannot be read must not block a retry
 	}
 	var d struct {
 		Known string `json:"immediate_failure"`
@@ -37,7 +37,8 @@ func (a *run) circuit(ctx context.Context, e end) end {
 	return e
 }
 
-// knownFailure is the name that the agent's package has for how the agent ended at once; "": it did not, or there is none.
+// knownFailure returns the name that the agent's package has for how the agent ended at once; "" if it did not, or
+// has no name.
 func knownFailure(y *driver.Yield) string {
 	if y == nil || y.Proc.Duration >= atOnce {
 		return ""

@@ -20,7 +20,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/toolchain"
 )
 
-// Where a contained process sees its directories. Nothing of the machine's own paths is told to it.
+// Where a contained process sees its directories. It never sees a path of the machine itself.
 const (
 	insideWorkspace = "/workspace"
 	insideHome      = "/home/agent"
@@ -40,7 +40,7 @@ type cell struct {
 	home string // as seen inside
 	tmp  string
 
-	targets []string // what is mounted, by where it is seen
+	targets []string // the mounts, by their path inside
 }
 
 // A place says which directories of the machine a cell may write to.
@@ -71,8 +71,8 @@ func CheckTarget(target string) error {
 // ownTargets are the directories that every contained agent has.
 var ownTargets = map[string]string{insideHome: "the agent's home", insideTmp: "its directory for temporary files"}
 
-// checkPlaces refuses what a contained agent must not see, and targets that deed needs itself: what stood there would be
-// missing without a word.
+// checkPlaces refuses mounts that a contained agent must not see, and targets that deed itself needs: such a mount
+// would silently hide what is there.
 func (a *run) checkPlaces(p plan) error {
 	if !p.contained() {
 		return nil
@@ -104,8 +104,9 @@ func (a *run) checkPlaces(p plan) error {
 	return l.Err()
 }
 
-// unshown refuses mounts that an agent without a sandbox would look for in vain: what is not mounted is seen where it lies, and nowhere else.
-func unshown(p plan) error {
+// checkUnsandboxed refuses mounts with another path inside if the agent has no sandbox: without one, a file is only seen at
+// its own path.
+func checkUnsandboxed(p plan) error {
 	if p.contained() || p.spec.Sandbox == nil {
 		return nil
 	}
@@ -118,7 +119,7 @@ func unshown(p plan) error {
 	return l.Err()
 }
 
-// contain builds the agent's cell and, where hosts are allowed, starts the proxy that is the only way to them.
+// contain builds the agent's cell and, if hosts are allowed, starts the proxy that is the only way to them.
 func (a *run) contain(ctx context.Context) error {
 	p := place{
 		tree: a.path("workspace"), home: a.path("home"), tmp: a.path("tmp"), cache: filepath.Join(a.Home.Cache(), "agents"), site: a.path("site"),
@@ -209,7 +210,7 @@ func (a *run) cell(ctx context.Context, p place) (cell, error) {
 	return c, nil
 }
 
-// mounts lists what a contained process sees besides the system, each target once; what stands first wins.
+// mounts lists what a contained process sees besides the system, each target once; the first entry for a target wins.
 func (a *run) mounts(p place, runtime []component.Mount, tools []deed.Mount) []sandbox.Mount {
 	out := []sandbox.Mount{
 		{Source: p.home, Target: insideHome, Writable: true},
@@ -239,7 +240,7 @@ func (a *run) mounts(p place, runtime []component.Mount, tools []deed.Mount) []s
 	return out
 }
 
-// treeMounts shows each part of the workspace at its target.
+// treeMounts mounts each part of the workspace at its target.
 func (a *run) treeMounts(p place) []component.Mount {
 	var out []component.Mount
 	for _, m := range a.seeded.Layout.Mounts {
@@ -250,7 +251,8 @@ func (a *run) treeMounts(p place) []component.Mount {
 	return out
 }
 
-// toolchains are those that the task names, else those that the parts of the base call for. The agent has no say in it.
+// toolchains returns those that the task names, else those that the files of the base ask for. The agent has no
+// influence on it.
 func (a *run) toolchains() []string {
 	if s := a.plan.spec.Sandbox; s != nil && s.Toolchains != nil {
 		return slices.Concat(*s.Toolchains, a.plan.fit.Toolchains)
@@ -265,7 +267,8 @@ func (a *run) toolchains() []string {
 	return slices.Compact(found)
 }
 
-// program is what the agent's program consists of, as its driver knows it, else the adapter's executable alone.
+// program returns the files that make up the agent's program, as its driver knows them, else the adapter's executable
+// alone.
 func (a *run) program(ctx context.Context) ([]sandbox.Mount, error) {
 	if _, ok := a.plan.driver.(driver.Fitted); ok {
 		return a.plan.fit.Mounts, nil
@@ -284,8 +287,8 @@ func (a *run) program(ctx context.Context) ([]sandbox.Mount, error) {
 	return []sandbox.Mount{{Source: file, Target: filepath.Join(insideAgent, filepath.Base(file))}}, nil
 }
 
-// program is an adapter's own executable when it lies outside of what every sandbox has. The agent sees it under a path
-// that says nothing of the machine; files that it needs beside it are mounts of the task.
+// program returns an adapter's own executable if it is outside of what every sandbox has. The agent sees it at a path
+// that reveals nothing about the machine; further files that it needs are mounts of the task.
 func program(c agentruntime.AdapterConfig) (string, error) {
 	command := c.Common().Command
 	if !filepath.IsAbs(command) || toolchain.InSystem(command) {

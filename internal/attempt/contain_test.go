@@ -44,7 +44,8 @@ func read(t *testing.T, res Result, name string) string {
 	return string(data)
 }
 
-// A contained agent works where it is told to, is told no path of the machine, and what held it is in the bundle.
+// A contained agent works in the directory that it is given and sees no path of the machine; the bundle records what
+// restricted it.
 func TestAContainedAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -95,7 +96,7 @@ test -e "$DEED_RESULT_FILE/../../run" && echo "the record is seen"
 	}
 }
 
-// Several workspaces are one tree for the evidence and each in its place for the agent.
+// Several workspaces are one tree for the evidence, and each is at its own path for the agent.
 func TestSeveralWorkspaces(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

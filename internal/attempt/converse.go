@@ -19,25 +19,25 @@ import (
 	"github.com/deedrun/deed/internal/store/state"
 )
 
-// defaultRecoveries is how often an agent is told why its work was refused, unless the task says otherwise.
+// defaultRecoveries is how often a refusal is sent to an agent, unless the task says otherwise.
 const defaultRecoveries = 3
 
-// A conversation is the turns with the agent, and the answers that the gate gave to them.
+// A conversation is the turns with the agent, and the gate's answers to them.
 type conversation struct {
-	id          string                        // as the agent names it
+	id          string                        // the agent's name for it
 	ref         string                        // what resumes it
-	yields      []driver.Yield                // one of each turn of this attempt
-	first       int                           // the number of the first of them, from 1; more than that when it goes on after a break
+	yields      []driver.Yield                // one for each turn of this attempt
+	first       int                           // the number of the first of them, from 1; higher if it continues after a break
 	completions int                           // how often the agent said that it was done, breaks included
-	recoveries  int                           // how often it was answered
+	recoveries  int                           // how often a refusal was sent
 	digest      string                        // of the workspace at the last refusal
 	reasons     string                        // of the last refusal
-	say         string                        // what the next turn begins with: why the work was refused
-	answer      *agentruntime.RecoveryAttempt // what the agent is yet to be told; nil: nothing
-	same        int                           // refusals that were answered in the conversation that there was, breaks included
+	say         string                        // the input of the next turn: why the work was refused
+	answer      *agentruntime.RecoveryAttempt // the refusal that has not reached the agent yet; nil: none
+	same        int                           // refusals sent in the existing conversation, breaks included
 }
 
-// turn is the number of the turn that comes next.
+// turn is the number of the next turn.
 func (t *conversation) turn() int { return t.first + len(t.yields) }
 
 // converse starts the driver and takes turns with it until the gate accepts, the agent ends, or a bound is reached.
@@ -105,16 +105,16 @@ func (a *run) converse(ctx context.Context) (err error) {
 	}
 }
 
-// start starts the driver. A conversation that its driver cannot read any more begins anew, in the workspace as it was left;
-// the agent is told of the break all the same.
+// start starts the driver. If the driver can no longer read the conversation, it starts a new one in the workspace as
+// it was left; the agent still learns about the break.
 func (a *run) start(ctx context.Context, j driver.Job) (driver.Session, error) {
 	s, err := a.plan.driver.Start(ctx, j)
 	if err == nil || j.Resume == "" || ctx.Err() != nil {
 		return s, err
 	}
 	a.note("begins_anew", map[string]string{"why": err.Error()})
-	a.resumed.anew, a.conversation.ref, j.Resume = true, "", ""
-	a.toldWhy().say(false)
+	a.resumed.restarted, a.conversation.ref, j.Resume = true, "", ""
+	a.newDelivery().record(false)
 	return a.plan.driver.Start(ctx, j)
 }
 
@@ -124,7 +124,7 @@ func finite(s driver.Session) bool {
 	return ok && f.Done()
 }
 
-// take takes one turn and keeps what it left.
+// take runs one turn and keeps what it left.
 func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error {
 	turn, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -135,10 +135,10 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	stopped := a.used.time(a.watch.stop)
 	sink := a.sink(ctx)
 	a.dirty = true
-	why := a.toldWhy()
+	why := a.newDelivery()
 	y, err := s.Turn(turn, in, driver.SinkFunc(func(kind string, detail any) {
 		if kind == driver.EventSession || kind == driver.EventRestart {
-			why.say(kind == driver.EventSession)
+			why.record(kind == driver.EventSession)
 		}
 		sink.Event(kind, detail)
 	}))
@@ -164,7 +164,7 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	for _, b := range a.used.Budgets() {
 		a.note(history.KindBudget, b)
 	}
-	if err := a.redactor.Value(&y.Claim); err != nil { // decoded, so that no escape hides a secret
+	if err := a.redactor.Value(&y.Claim); err != nil { // decoded, so that no escape sequence hides a secret
 		return failure.New(failure.Infra, "redact the claim", err, "")
 	}
 	a.conversation.yields = append(a.conversation.yields, y)
@@ -194,8 +194,8 @@ func (a *run) yield() *driver.Yield {
 	return nil
 }
 
-// recover answers a refusal: what the agent is told next, or why there is no next turn. Either is durable when it returns,
-// so that no crash gives an agent more tries than it has.
+// recover reacts to a refusal: it prepares the next input of the agent, or returns why there is no next turn. Either
+// is durable when it returns, so that no crash gives an agent more tries than it has.
 func (a *run) recover(ctx context.Context, refused error) error {
 	t := &a.conversation
 	limit := defaultRecoveries
@@ -231,7 +231,7 @@ func (a *run) recover(ctx context.Context, refused error) error {
 	return nil
 }
 
-// codes joins what a refusal rests on, so that two of them can be compared.
+// codes joins the reason codes of a refusal, so that two refusals can be compared.
 func codes(v deed.Verdict) string {
 	var out []string
 	for _, r := range v.Reasons {
@@ -245,7 +245,7 @@ func (a *run) completionID() string {
 	return fmt.Sprintf("%s-c%d", a.claim.Ref.AttemptID, a.conversation.completions)
 }
 
-// decided notes what the gate answered to a completion attempt.
+// decided notes the gate's answer to a completion attempt.
 func (a *run) decided(v deed.Verdict) {
 	d := agentruntime.CompletionDecision{Accepted: v.Accepted, Reasons: []string{}}
 	for _, r := range v.Reasons {

@@ -354,7 +354,7 @@ func TestALostConversationGoesOn(t *testing.T) {
 
 var errKilled = errors.New("killed")
 
-// What an agent called is in the transcript of the contract, and whole outputs are beside it.
+// The calls of an agent are in the transcript of the contract, and whole outputs are in files next to it.
 func TestToolCallsAreEvidence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -403,7 +403,7 @@ func TestToolCallsAreEvidence(t *testing.T) {
 	}
 }
 
-// What a repository says to agents is in the brief, as the base has it; a script is told nothing of it.
+// A repository's instructions to agents are in the brief, as the base has them; a script gets none of them.
 func TestTheRepositorysInstructionsAreInTheBrief(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

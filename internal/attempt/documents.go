@@ -39,7 +39,7 @@ func (a *run) changeSummary(w *bundle.Writer, files evidence.ChangedFiles) chang
 	return d
 }
 
-// completionOutcome adds to the account of the run which task it was.
+// completionOutcome adds the task to the outcome of the account.
 func (a *run) completionOutcome(r ending.Account) evidence.CompletionOutcome {
 	o := r.CompletionOutcome()
 	o.Provenance.Task = map[string]any{"task_id": a.claim.Ref.TaskID, "attempt_id": a.claim.Ref.AttemptID}
@@ -79,7 +79,7 @@ func head(file string) string {
 	return s
 }
 
-// sealInput is the provenance of the bundle. Nothing in it names a place on this machine.
+// sealInput is the provenance of the bundle. It names no path of this machine.
 func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 	kind := string(a.plan.kind)
 	st := bundle.Statement{
@@ -129,7 +129,7 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 	}
 }
 
-// offers is what a reviewer may do. A change that deed would not apply is not offered to be.
+// offers lists what a reviewer may do. A change that deed would not apply is not offered for applying.
 func (a *run) offers() []evidence.ReviewAction {
 	if a.verdict != nil && a.verdict.Accepted && a.plan.spec.ApplyBack != deed.ApplyBackDisabled {
 		return nil // as the change has it
@@ -137,7 +137,7 @@ func (a *run) offers() []evidence.ReviewAction {
 	return []evidence.ReviewAction{{Kind: "discard", Label: "Discard the change"}}
 }
 
-// context is what else a reader of the metadata may want to know.
+// context returns what else a reader of the metadata may want to know.
 func (a *run) context(e end) map[string]any {
 	m := map[string]any{"class": e.class}
 	if a.runtime.stack.Schema != "" {
@@ -158,8 +158,8 @@ func (a *run) workspaceProvenance() map[string]any {
 	return m
 }
 
-// specWithoutPaths is the pinned spec as a stranger may read it: where the source lies on this machine, and the
-// adapter's command line, are nobody's business; spec_hash pins the whole.
+// specWithoutPaths is the pinned spec as others may read it. The location of the source on this machine and the
+// adapter's command line are private; spec_hash pins the whole spec.
 func specWithoutPaths(p plan) deed.TaskSpec {
 	s := p.spec
 	s.Adapter = nil
@@ -192,7 +192,7 @@ func unplaced(w deed.Workspace) deed.Workspace {
 	return w
 }
 
-// mountRecords lists what the agent saw besides the system, by where it saw it.
+// mountRecords lists what the agent saw besides the system, by its path inside.
 func (a *run) mountRecords() []evidence.Mount {
 	out := []evidence.Mount{}
 	add := func(target, mode string) {

@@ -17,26 +17,26 @@ import (
 
 const egressSocket = "egress.sock"
 
-// Bounds of what one attempt's connections leave in its evidence: an agent decides how many there are.
+// Bounds on what one attempt's connections leave in its evidence: the agent decides how many there are.
 const (
-	maxEgressNotes = 300 // connections that are told one by one
-	maxEgressHosts = 200 // hosts that are told apart in the summary of the others
-	maxDenialsTold = 20  // refusals that the diagnostics repeat
+	maxEgressNotes       = 300 // connections that are recorded one by one
+	maxEgressHosts       = 200 // hosts that the summary of the others counts separately
+	maxDenialDiagnostics = 20  // refusals that the diagnostics repeat
 )
 
 // An egressLog is the agent's way out and the record of what went through it.
 type egressLog struct {
 	rules  []egress.Rule
-	proxy  *egress.Proxy // nil: there is no way out, or none any more
-	served chan error    // the end of the proxy
+	proxy  *egress.Proxy // nil: there is no way out, or it is closed
+	served chan error    // receives the end of the proxy
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	noted   int
-	others  map[egressKey]int64 // connections beyond those that were noted
+	others  map[egressKey]int64 // counts connections that were not noted one by one
 	denials []egress.Connection // the first refusal of each host by each rule
 }
 
-// An egressKey is what the summary counts connections by.
+// An egressKey is the key by which the summary counts connections.
 type egressKey struct {
 	Host    string `json:"host"`
 	Port    int    `json:"port"`
@@ -47,8 +47,8 @@ type egressKey struct {
 // otherHosts stands for all hosts beyond maxEgressHosts.
 const otherHosts = "(others)"
 
-// openEgress starts the proxy of this attempt: to the hosts that the task allows, and to those of the agent's model. Every
-// connection that it takes or refuses is evidence.
+// openEgress starts the proxy of this attempt: to the hosts that the task allows, and to those of the agent's model.
+// Every connection that it accepts or refuses is evidence.
 func (a *run) openEgress(ctx context.Context) error {
 	var allow []string
 	if s := a.plan.spec.Sandbox; s != nil {
@@ -71,18 +71,18 @@ func (a *run) openEgress(ctx context.Context) error {
 	return nil
 }
 
-// connection notes one connection, or counts it when there have been many.
+// connection records one connection, or only counts it when there have been many.
 func (a *run) connection(c egress.Connection) {
 	if a.egress.add(c) {
 		a.note("egress", c)
 	}
 }
 
-// add reports whether a connection is to be noted by itself.
+// add reports whether a connection is to be recorded on its own.
 func (l *egressLog) add(c egress.Connection) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !c.Allowed && len(l.denials) < maxDenialsTold && !slices.ContainsFunc(l.denials, func(d egress.Connection) bool {
+	if !c.Allowed && len(l.denials) < maxDenialDiagnostics && !slices.ContainsFunc(l.denials, func(d egress.Connection) bool {
 		return d.Host == c.Host && d.Port == c.Port && d.Rule == c.Rule
 	}) {
 		l.denials = append(l.denials, c)
@@ -96,7 +96,7 @@ func (l *egressLog) add(c egress.Connection) bool {
 	}
 	key := egressKey{c.Host, c.Port, c.Rule, c.Allowed}
 	if _, known := l.others[key]; !known && len(l.others) >= maxEgressHosts {
-		key.Host, key.Port = otherHosts, 0 // one for each rule, and those are few
+		key.Host, key.Port = otherHosts, 0 // one for each rule, and rules are few
 	}
 	l.others[key]++
 	return false
@@ -108,7 +108,7 @@ type egressCount struct {
 	Count int64 `json:"count"`
 }
 
-// summary counts what was not noted by itself, the most first.
+// summary lists the connections that were only counted, the most frequent first.
 func (l *egressLog) summary() []egressCount {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,7 +136,7 @@ func (a *run) closeEgress() error {
 	return err
 }
 
-// diagnostics tells what the agent was refused.
+// diagnostics lists what the agent was refused.
 func (l *egressLog) diagnostics() []evidence.Diagnostic {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,13 +150,15 @@ func (l *egressLog) diagnostics() []evidence.Diagnostic {
 	return out
 }
 
-// loopback lists the addresses of this machine's loopback interface that the agent reaches at the same place inside.
+// loopback lists the addresses of this machine's loopback interface that the agent reaches at the same address
+// inside.
 func (l *egressLog) loopback() []string {
 	return slices.DeleteFunc(egress.Loopback(l.rules), func(target string) bool { return !sandbox.Openable(target) })
 }
 
-// proxied has programs use the proxy for an allowed address that has no door inside, although it is one of the sandbox's
-// own too: the operator means the machine's. All others are reached directly, and what listens inside is as well.
+// proxied routes programs through the proxy for an allowed address that is not forwarded inside and that the sandbox
+// itself has as well: the operator means the machine's. All others are reached directly, and so is what listens
+// inside.
 func proxied(env map[string]string, rules []egress.Rule) {
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		hosts := slices.DeleteFunc(strings.Split(env[name], ","), func(host string) bool {

@@ -80,8 +80,8 @@ func (n oneName) LookupNetIP(context.Context, string, string) ([]netip.Addr, err
 	return []netip.Addr{n.addr}, nil
 }
 
-// What is allowed is reached by ordinary programs through the variables that they know, and by nothing else; what is not
-// allowed is refused and told; and a check has no network, whatever the agent has.
+// Ordinary programs reach what is allowed through the variables that they know, and nothing else. What is not allowed
+// is refused and reported. A check has no network, whatever the agent has.
 func TestTheWayOut(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -252,7 +252,7 @@ EOF`, contained(t, func(d *deed.TaskSpec) { d.Sandbox = &deed.Sandbox{Network: [
 	if first := sums[0].Others[0]; total != asked+1 || first.Host != otherHosts || first.Allowed || first.Rule != "not-allowed" {
 		t.Errorf("%d connections, the most of them %+v", total, first)
 	}
-	if n := len(res.Account.Diagnostics); n != maxDenialsTold {
+	if n := len(res.Account.Diagnostics); n != maxDenialDiagnostics {
 		t.Errorf("%d diagnostics", n)
 	}
 	if _, err := os.Lstat(b.Home.Attempt(c.Ref.AttemptID)); !errors.Is(err, os.ErrNotExist) {

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// inherited is the environment of processes that see the machine's own file system. It has the variables that let ordinary toolchains find what is installed on this machine, although
-// HOME is a fresh directory. What they name is read by builds; what they write goes to caches that belong to
-// deed, one for agents and one for checks, so that an agent cannot prepare the cache from which a check builds.
+// inherited is the environment of processes that see the machine's own file system. It has the variables with which
+// ordinary toolchains find what is installed on this machine, although HOME is a fresh directory. Builds read what
+// they name. What builds write goes to caches of deed, one for agents and one for checks, so that an agent cannot
+// prepare the cache from which a check builds.
 //
 //	PATH              as deed has it
 //	GOMODCACHE, GOPROXY, GONOSUMDB, GONOSUMCHECK, GOPRIVATE, GOFLAGS, GOTOOLCHAIN   passed on when set

@@ -31,7 +31,7 @@ const (
 	kindSettlement = "settlement"
 	kindBrief      = "attempt-brief"
 	kindArtifact   = "artifact"
-	recordDir      = "files/attempt" // what drivers wrote besides the output
+	recordDir      = "files/attempt" // what drivers wrote in addition to the output
 	kindRecord     = "attempt-record"
 )
 
@@ -50,8 +50,8 @@ func (a *run) publish(ctx context.Context, s *store.Settlement, e end) (bundle.S
 	return w.Seal(ctx, a.sealInput(s, e))
 }
 
-// collect begins the bundle with what the agent left: the change, its output, its artifacts. It happens before any
-// code that the agent wrote runs again as a check; the writer remembers what it hashed, so that a file that is changed
+// collect begins the bundle with what the agent left: the change, its output, its artifacts. It runs before any code
+// that the agent wrote runs again as a check. The writer remembers what it hashed, so a file that is changed
 // afterwards makes a bundle that does not verify, never one that lies.
 func (a *run) collect() error {
 	workspace.SetTopdirFlag(a.Home.Bundles())
@@ -72,8 +72,8 @@ func (a *run) collect() error {
 	return nil
 }
 
-// discardEvidence drops what was collected and decided about a completion attempt that was refused: the agent goes on, and neither
-// holds for what it does next. The journal keeps the verdict.
+// discardEvidence drops what was collected and decided about a refused completion attempt: the agent goes on, and
+// neither holds for what it does next. The journal keeps the verdict.
 func (a *run) discardEvidence() error {
 	a.verdict, a.checks, a.limits = nil, nil, nil
 	if a.evidence == nil {
@@ -81,13 +81,14 @@ func (a *run) discardEvidence() error {
 	}
 	err := a.evidence.Abort()
 	a.evidence = nil
-	for i := range a.commands { // the logs went with it; the journal has what they ended with
+	for i := range a.commands { // the logs are gone with it; the journal has how the checks ended
 		a.commands[i].Stdout = ""
 	}
 	return err
 }
 
-// schemaSettlement is the id of a settlementDoc. Those of earlier versions of deed have none, and are the same otherwise.
+// schemaSettlement is the id of a settlementDoc. Documents of earlier versions of deed have no id, and are otherwise
+// the same.
 const schemaSettlement = "deed/settlement/v1"
 
 // A settlementDoc is the settlement as it is in the bundle.
@@ -96,7 +97,7 @@ type settlementDoc struct {
 	*store.Settlement
 }
 
-// conclude adds what deed says: what happened, the verdict and what will be settled.
+// conclude adds deed's own records: what happened, the verdict and what will be settled.
 func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
 	a.note(history.KindSettling, map[string]any{"status": s.Status, "class": s.Class})
 	entries := a.entries()
@@ -146,8 +147,8 @@ func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
 	return nil
 }
 
-// entries is what events.jsonl is made of: what this process noted itself, or, for an attempt that another process
-// began, what its journal has.
+// entries returns the content of events.jsonl: what this process noted itself, or, for an attempt that another
+// process began, what its journal has.
 func (a *run) entries() []journal.Entry {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -209,8 +210,8 @@ type observation struct {
 	Detail any    `json:"detail"`
 }
 
-// maxObservedChanges is how many changes are told one by one. What the patch carries is in the list of changed files
-// anyway; what it does not, such as ignored files, an agent can make by the million.
+// maxObservedChanges bounds how many changes are listed one by one. The list of changed files has everything that the
+// patch carries. Of what it does not carry, such as ignored files, an agent can create millions.
 const maxObservedChanges = 20_000
 
 func (a *run) observations() []observation {
@@ -296,7 +297,7 @@ func (a *run) addAttemptFiles(w *bundle.Writer) error {
 	return nil
 }
 
-// addRecords adds what a driver wrote besides, as it lies in the directory of its record.
+// addRecords adds what a driver wrote in addition, as it is in the directory of its record.
 func (a *run) addRecords(w *bundle.Writer, files []string) error {
 	for _, file := range files {
 		rel, err := filepath.Rel(a.path("run"), file)
@@ -314,8 +315,8 @@ func (a *run) addRecords(w *bundle.Writer, files []string) error {
 	return nil
 }
 
-// addResult adds the agent's result. Where there are secrets it is written anew from its decoded value, so that no
-// escape in the agent's spelling hides one.
+// addResult adds the agent's result. If there are secrets, it is encoded again from its decoded value, so that no
+// escape sequence in the agent's spelling hides one.
 func (a *run) addResult(w *bundle.Writer, src, dst string) error {
 	if src == "" {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
-// fit asks the driver what this task needs, before the walls are built. What it finds of secrets is hidden from now on like
-// those that the task names.
+// fit asks the driver what this task needs, before the sandbox is built. Secrets that it finds are hidden from now
+// on, like those that the task names.
 func (a *run) fit(ctx context.Context) error {
 	d, ok := a.plan.driver.(driver.Fitted)
 	if !ok {
@@ -32,7 +32,7 @@ func (a *run) fit(ctx context.Context) error {
 	a.redactor = redact.New(a.plan.hidden)
 	a.plan.fit = f
 	if f.ReadOnly != "" {
-		held := "declared" // the gate refuses what was changed
+		held := "declared" // the gate rejects changes to it
 		if a.plan.contained() {
 			held = "enforced"
 		}
@@ -54,7 +54,7 @@ func (t baseTree) Dir() (string, error) {
 	return t.a.workDir(dir), err
 }
 
-// writable shows directories of a workspace that may only be looked at, for the agent to write to.
+// writable mounts directories of a read-only workspace that the agent may write to.
 func (a *run) writable(dirs []string, readOnly bool) []sandbox.Mount {
 	if !readOnly {
 		return nil

@@ -25,16 +25,16 @@ import (
 	"github.com/deedrun/deed/internal/store/state"
 )
 
-// What a person is given when the configuration says nothing.
+// The defaults for asking a person, when the configuration says nothing.
 const (
 	defaultLiveWait = 2 * time.Minute
 	defaultDeadline = 24 * time.Hour
 )
 
-// unanswered is what an agent is told when nobody answered its question in time.
+// unanswered is what an agent receives when its question was not answered in time.
 const unanswered = "Nobody answered before the deadline. Go on without the answer, or say that you cannot."
 
-// guardOptions make a guard.
+// guardOptions configure a guard.
 type guardOptions struct {
 	Engine   *policy.Engine
 	Store    *store.Store
@@ -43,15 +43,15 @@ type guardOptions struct {
 	Ask      *settings.PolicyAsk // nil: the defaults
 	Redactor *redact.Redactor
 	Clock    clock.Clock
-	Enforced bool // the driver carries out no call before it has asked
-	// Left is how much time the agent has, and false without a limit; may be nil.
+	Enforced bool // the driver makes no call before it has asked
+	// Left returns how much time the agent has, and false if there is no limit; may be nil.
 	Left func() (time.Duration, bool)
-	// Move shows people that the attempt waits; may be nil.
+	// Move shows people that the attempt is waiting; may be nil.
 	Move func(ctx context.Context, to state.Attempt, cause string)
 }
 
-// A toolGuard stands at the tool boundary of one attempt. Each decision goes to the sink. Where a person has to decide it asks
-// once for each call, waits for a while, and then lets the task be set aside: see Pending.
+// A toolGuard decides on the tool calls of one attempt. Each decision goes to the sink. Where a person has to decide,
+// it asks once for each call, waits for a while, and then lets the task be set aside: see Pending.
 type toolGuard struct {
 	guardOptions
 	live     time.Duration
@@ -60,7 +60,7 @@ type toolGuard struct {
 	mu      sync.Mutex
 	waiting int
 	asked   int    // actions that this attempt opened
-	pending string // the first action that nobody answered while the agent waited
+	pending string // the first action that was not answered while the agent waited
 }
 
 var _ driver.Guard = (*toolGuard)(nil)
@@ -81,7 +81,7 @@ func newGuard(o guardOptions) *toolGuard {
 	return g
 }
 
-// Pending is the action that a blocked task waits for, for its settlement; nil when nothing was left open.
+// Pending is the action that a blocked task waits for, for its settlement; nil if no action is open.
 func (g *toolGuard) Pending() *store.NewAction {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,7 +110,7 @@ func (g *toolGuard) Before(ctx context.Context, call agentruntime.ToolCall) (age
 	return d, nil
 }
 
-// person asks whether the call may be made. The answer that this call got, or one that holds always, is found again.
+// person asks whether the call may be made. An earlier answer for this call, or one that always holds, is used again.
 func (g *toolGuard) person(ctx context.Context, call agentruntime.ToolCall, d agentruntime.PolicyDecision) (agentruntime.PolicyDecision, error) {
 	c := g.Engine.Read(call)
 	scope, err := c.Scope()
@@ -118,13 +118,13 @@ func (g *toolGuard) person(ctx context.Context, call agentruntime.ToolCall, d ag
 		return d, fmt.Errorf("name the call: %w", err)
 	}
 	digest, err := c.Digest(call.InputSHA)
-	if err == nil { // where its paths lead is part of it: a link may have changed since
+	if err == nil { // the targets of its paths are part of the question: a link may have changed since
 		digest, err = canonjson.HashIn("deed/tool-context/v1", []string{digest, scope})
 	}
 	if err != nil {
 		return d, fmt.Errorf("name the call: %w", err)
 	}
-	if c.Subject() != "" { // a call that names nothing is known by its whole input alone
+	if c.Subject() != "" { // a call that names nothing is identified by its whole input
 		a, ok, err := action.Always(ctx, g.Store, g.Ref.TaskID, scope)
 		if err != nil {
 			return d, err
@@ -133,7 +133,7 @@ func (g *toolGuard) person(ctx context.Context, call agentruntime.ToolCall, d ag
 			return answered(d, a), nil
 		}
 	}
-	// The answer is for the whole call, so the whole is shown, and not only what a rule asks about.
+	// The answer is for the whole call, so the whole call is shown, not only what a rule asks about.
 	subject := action.Subject{Tool: c.Name, Agent: call.Tool, Subject: c.About(), Input: call.Input, Digest: scope, CallID: call.CallID}
 	if !json.Valid(subject.Input) || len(subject.Input) > maxShownInput {
 		subject.Input = nil
@@ -160,14 +160,14 @@ func (g *toolGuard) person(ctx context.Context, call agentruntime.ToolCall, d ag
 	return answered(d, a), nil
 }
 
-// Bounds of what a person is shown of a call. A longer prompt says that there is more before it says anything else, so that
-// nothing can be hidden behind its end; a call beyond the second is not asked about.
+// Bounds on how much of a call a person is shown. A longer prompt says first that there is more, so that nothing can
+// be hidden at its end. A call beyond the second bound is not asked about.
 const (
 	maxShownPrompt = 1000
 	maxShownInput  = 32 << 10
 )
 
-// permissionPrompt asks for a call in one line. The name of a tool is the agent's own word.
+// permissionPrompt asks for a call in one line. The name of a tool is chosen by the agent.
 func permissionPrompt(tool, about string) string {
 	odd := func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_./:-", r))
@@ -184,7 +184,7 @@ func permissionPrompt(tool, about string) string {
 	return "May the agent use " + tool + ": " + about + "?"
 }
 
-// answered turns an ask into what a person said.
+// answered turns an "ask" decision into what the person decided.
 func answered(d agentruntime.PolicyDecision, a store.Action) agentruntime.PolicyDecision {
 	said := action.Read(a)
 	d.ActionID, d.By, d.Effect, d.Reason = a.ID, a.AnsweredBy, agentruntime.PolicyDeny, "denied by "+a.AnsweredBy
@@ -251,7 +251,7 @@ const maxAsked = 100
 
 var errAskedTooOften = fmt.Errorf("people were asked %d times already by this attempt", maxAsked)
 
-// mayAsk reports whether people may be asked once more. What was answered before is known, and bothers nobody.
+// mayAsk reports whether people may be asked once more. A question that was answered before does not count.
 func (g *toolGuard) mayAsk(ctx context.Context, digest string) error {
 	g.mu.Lock()
 	asked := g.asked
@@ -266,7 +266,8 @@ func (g *toolGuard) mayAsk(ctx context.Context, digest string) error {
 	return err
 }
 
-// patience is how long the agent can wait: its time limit runs on meanwhile, and must not end a task that only waits.
+// patience returns how long the agent can wait: its time limit keeps running, and must not end a task that only
+// waits.
 func (g *toolGuard) patience() time.Duration {
 	if g.Left == nil {
 		return g.live
@@ -278,10 +279,10 @@ func (g *toolGuard) patience() time.Duration {
 	return max(min(g.live, left-min(left/4, askMargin)), 0)
 }
 
-// askMargin is kept of an agent's time, so that it can be ended in order.
+// askMargin is reserved of an agent's time, so that it can be ended in order.
 const askMargin = 15 * time.Second
 
-// wait counts who waits, and shows it.
+// wait counts how many calls wait, and shows that the attempt waits.
 func (g *toolGuard) wait(ctx context.Context, n int, to state.Attempt) {
 	g.mu.Lock()
 	g.waiting += n
@@ -300,7 +301,7 @@ func (g *toolGuard) After(ctx context.Context, call agentruntime.ToolCall, resul
 	return g.Engine.After(ctx, call, result)
 }
 
-// Ask puts a question of the agent's to a person.
+// Ask asks a person a question of the agent.
 func (g *toolGuard) Ask(ctx context.Context, question string) (string, error) {
 	digest, err := canonjson.HashIn("deed/question/v1", question)
 	if err != nil {
@@ -336,8 +337,8 @@ func (g *toolGuard) Stop(ctx context.Context, s policy.Stopping) (agentruntime.P
 	return d, nil
 }
 
-// toolGuard makes the guard of this attempt, and the rules for drivers that can only pass them on. The job has everything
-// but these two. Hooks run where the agent cannot write: in the base.
+// toolGuard makes the guard of this attempt, and the rules for drivers that can only pass rules on. The job lacks
+// only these two. Hooks run where the agent cannot write: in the base.
 func (a *run) toolGuard(j driver.Job, sink driver.Sink, enforced bool) (*toolGuard, []deed.Rule, error) {
 	rules, err := policy.Assemble(a.Config.Policy, a.plan.spec.Policy, a.Config.Rules)
 	if err != nil {
@@ -366,8 +367,8 @@ func (a *run) toolGuard(j driver.Job, sink driver.Sink, enforced bool) (*toolGua
 	return newGuard(g), rules.Flat(), nil
 }
 
-// guarded puts the guard before a job. Where there is no policy it would allow everything, so an agent is spared the detour;
-// deed's own keeps it, for its questions.
+// guarded adds the guard to a job. Without a policy the guard would allow everything, so agents do without it; deed's
+// own agent keeps it, for its questions.
 func (a *run) guarded(ctx context.Context, j driver.Job) (driver.Job, error) {
 	asks, ok := a.plan.driver.(driver.Asking)
 	g, rules, err := a.toolGuard(j, a.sink(ctx), ok && asks.AsksFirst())
@@ -381,7 +382,7 @@ func (a *run) guarded(ctx context.Context, j driver.Job) (driver.Job, error) {
 	return j, nil
 }
 
-// stopReasons asks the stop policy what stands against the end of the work.
+// stopReasons asks the stop policy for reasons against ending the work.
 func (a *run) stopReasons(ctx context.Context) ([]string, error) {
 	if a.guard == nil || !a.guard.Engine.Hooked() {
 		return nil, nil
@@ -397,10 +398,11 @@ func (a *run) stopReasons(ctx context.Context) ([]string, error) {
 	return []string{d.Reason + " (" + d.Rule + ")"}, nil
 }
 
-// errNoDirs is a job that was not prepared.
+// errNoDirs is returned for a job that was not prepared.
 var errNoDirs = errors.New("the job has no workspace")
 
-// placesOf says where the agent's paths are. Every directory of the run is one, as the agent sees it.
+// placesOf returns the directories that the agent's paths can be in: every directory of the run, as the agent sees
+// it.
 func placesOf(j driver.Job) (policy.Places, error) {
 	if j.Dirs.Workspace == "" {
 		return policy.Places{}, errNoDirs

@@ -37,7 +37,7 @@ func (b *guardBench) Event(_ string, d any) {
 	b.events = append(b.events, d)
 }
 
-// decisions lists the effects that were told.
+// decisions lists the effects that were reported.
 func (b *guardBench) decisions() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +98,8 @@ func shellCall(line string) agentruntime.ToolCall {
 	return agentruntime.ToolCall{CallID: "c", Tool: "Bash", Input: in}
 }
 
-// A permission that nobody gives in time sets the task aside; the answer wakes it, and the next attempt does not ask again.
+// A permission that is not given in time sets the task aside; the answer wakes it, and the next attempt does not ask
+// again.
 func TestGuardAsksOnceAcrossARestart(t *testing.T) {
 	t.Parallel()
 	dsn := filepath.Join(t.TempDir(), "deed.db")

@@ -22,7 +22,7 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// judge computes what changed and, when the agent claims completion, asks the gate. A failed agent's changes are
+// judge computes what changed and, if the agent claims completion, asks the gate. A failed agent's changes are
 // evidence too, so they are captured either way.
 func (a *run) judge(ctx context.Context) error {
 	if err := a.capture(ctx); err != nil {
@@ -35,7 +35,7 @@ func (a *run) judge(ctx context.Context) error {
 		return failure.New(failure.InvalidWord, "read the result", errors.New("the agent ended without a completion"), "")
 	}
 	a.conversation.completions++
-	// From here on code that the agent wrote may run, as a check. What is evidence is taken before that.
+	// From here on, code that the agent wrote may run, as a check. So the evidence is collected first.
 	if err := a.collect(); err != nil {
 		return failure.New(failure.Infra, "collect the evidence", err, "")
 	}
@@ -80,7 +80,7 @@ func (a *run) judge(ctx context.Context) error {
 	return nil
 }
 
-// view is what the agent sees, for the paths in its claims.
+// view returns how the agent sees the file system, for the paths in its claims.
 func (a *run) view() gate.View {
 	tree := a.path("workspace")
 	start := a.workDir(tree)
@@ -92,7 +92,8 @@ func (a *run) view() gate.View {
 		v.Parts = a.seeded.Layout
 		return v
 	}
-	// Nothing is mounted anywhere. The system may tell the directory to the agent under another name than deed has for it.
+	// Nothing is mounted elsewhere. The system may report the directory to the agent under another name than deed
+	// uses.
 	v.Parts.Mounts = []workspace.Mount{{Target: tree}, {Target: workspace.TruePath(tree)}}
 	return v
 }
@@ -105,12 +106,13 @@ func (a *run) seen(host string) string {
 	return host
 }
 
-// maxChangedFiles keeps the list of a change within what is read of a bundle, and deed's memory within reason: an agent
-// makes millions of empty files in a moment.
+// maxChangedFiles bounds the list of a change, so that readers of a bundle accept it and deed's memory suffices: an
+// agent can create millions of empty files in a moment.
 const maxChangedFiles = 200_000
 
-// maxChangedPaths is how many bytes the paths of a change have together, as JSON has them. The list of the change has each twice and is
-// to stay in the order of what is read of a document at once, 32 MiB; the patch and deed's own lists have them again.
+// maxChangedPaths bounds the bytes of all paths of a change, as JSON encodes them. The list of the change has each
+// path twice, and should stay near the 32 MiB of a document that are read at once; the patch and deed's own lists
+// have the paths again.
 const maxChangedPaths = 16 << 20
 
 func tooManyFiles(files []workspace.ChangedFile) error {
@@ -131,7 +133,7 @@ func tooManyFiles(files []workspace.ChangedFile) error {
 	return nil
 }
 
-// maxArtifacts keeps the manifest within what every verifier reads, and maxArtifactBytes the disk within reason.
+// maxArtifacts keeps the manifest within what every verifier reads, and maxArtifactBytes limits the use of disk.
 const (
 	maxArtifacts     = 1000
 	maxArtifactBytes = 1 << 30
@@ -174,7 +176,7 @@ func (a *run) capture(ctx context.Context) error {
 		return hit
 	})
 	path := a.path("run", driver.TurnFile("patch.diff", a.conversation.turn()-1)) // an empty change has an empty patch
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {    // of an attempt that this one goes on with
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {    // of the attempt that this one continues
 		return failure.New(failure.Infra, "write the patch", err, "")
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -194,12 +196,13 @@ func (a *run) capture(ctx context.Context) error {
 	return nil
 }
 
-// lookTime bounds the look at what an agent left that was not let come to its end.
+// lookTime bounds the capture of what an interrupted agent left.
 const lookTime = time.Minute
 
-// lookOnce captures what an agent left whose turn was ended for it: by a time limit, a signal, an operator. Its processes are gone. The
-// evidence must not say that nothing was changed because nobody looked; when that cannot be found out, it says so.
-func (a *run) lookOnce(ctx context.Context) {
+// captureOnce captures what an agent left when its turn was cut short by a time limit, a signal or an operator. Its
+// processes are gone. The evidence must not claim that nothing changed just because nothing was captured; if the
+// capture fails, the evidence says so.
+func (a *run) captureOnce(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 	defer stop()
 	if err := guard(func() error { return a.capture(ctx) }); err != nil {
@@ -224,7 +227,7 @@ func (a *run) writePatch(ctx context.Context, work string, w io.Writer) error {
 // follows, so that the sweep can tell whose they are.
 const roomPrefix = "rooms-"
 
-// captureClass tells what the agent did to its directory from what failed in deed.
+// captureClass separates what the agent did to its directory from what failed in deed.
 func captureClass(err error) failure.Class {
 	for _, code := range []workspace.Code{workspace.ErrRoot, workspace.ErrTreeTooLarge, workspace.ErrChangedDuringCapture, workspace.ErrPatchTooLarge} {
 		if errors.Is(err, code) {
@@ -234,8 +237,8 @@ func captureClass(err error) failure.Class {
 	return failure.Infra
 }
 
-// holdsSecret looks into the changed files themselves, because a binary patch is compressed, and into the patch,
-// which also has the old lines and the names.
+// holdsSecret searches the changed files themselves, because a binary patch is compressed, and the patch, which also
+// has the old lines and the names.
 func (a *run) holdsSecret(patch string) (bool, error) {
 	if !a.redactor.Active() {
 		return false, nil
@@ -265,8 +268,8 @@ func (a *run) search(f *os.File, err error) (bool, error) {
 	return n.Total() > 0, err
 }
 
-// pinFault says what of the pinned inputs is not what it was. The plan is in memory, out of the agent's reach; the
-// base's digest is checked by the clean room.
+// pinFault says which pinned input changed. The plan is in memory, out of the agent's reach; the clean room verifies
+// the base's digest.
 func (a *run) pinFault() string {
 	h, err := canonjson.Hash(a.plan.spec)
 	if err != nil || h != a.plan.specHash {
@@ -285,7 +288,7 @@ type command struct {
 	ExitCode   int      `json:"exit_code"`
 	Signal     string   `json:"signal,omitempty"`
 	TimedOut   bool     `json:"timed_out,omitempty"`
-	Limit      string   `json:"limit,omitempty"` // of the sandbox, for which it was ended
+	Limit      string   `json:"limit,omitempty"` // the limit of the sandbox that ended it
 	DurationMS int64    `json:"duration_ms"`
 	Stdout     string   `json:"stdout,omitempty"` // bundle paths
 	Stderr     string   `json:"stderr,omitempty"`

@@ -19,15 +19,15 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// leaks is what is known of secrets in the change that nobody named. They are hidden as those are that somebody named, from
-// when they are found: also when the agent takes them out again, what it printed has them.
+// leaks is what is known of undeclared secrets in the change. From when they are found they are hidden like declared
+// ones: even if the agent removes them again, its output may have them.
 type leaks struct {
-	named  *redact.Redactor  // of the secrets that somebody named
+	named  *redact.Redactor  // of the declared secrets
 	hidden map[string]string // values that were found, by name
-	report leak.Report       // of the change as it stands
+	report leak.Report       // for the current change
 }
 
-// beginLeaks goes back to the secrets that somebody named, for a new look at the change.
+// beginLeaks resets to the declared secrets, before the change is searched again.
 func (a *run) beginLeaks() {
 	if a.leaks.named == nil {
 		a.leaks.named = a.redactor
@@ -35,8 +35,8 @@ func (a *run) beginLeaks() {
 	a.redactor, a.leaks.report = a.leaks.named, leak.Report{}
 }
 
-// findLeaks searches the changed files for secrets that nobody named, and hides those that it finds. What the base had, and what
-// is in files that may hold secrets, is not the agent's to answer for.
+// findLeaks searches the changed files for undeclared secrets, and hides those that it finds. Secrets that the base
+// had, and those in files that may hold secrets, are not held against the agent.
 func (a *run) findLeaks(ctx context.Context) error {
 	root, err := os.OpenRoot(a.path("workspace"))
 	if err != nil {
@@ -77,7 +77,8 @@ func opener(root *os.Root, path string) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return root.Open(filepath.FromSlash(path)) }
 }
 
-// dropKnown leaves out what the changed files of the base had already, wherever it stands now, and what has a name.
+// dropKnown drops findings that the changed files of the base had already, wherever they are now, and those that are
+// declared.
 func (a *run) dropKnown() error {
 	found := &a.leaks.report.Findings
 	*found = slices.DeleteFunc(*found, func(f leak.Finding) bool { return a.redactor.Contains([]byte(f.Value())) })
@@ -107,7 +108,7 @@ func (a *run) dropKnown() error {
 	return nil
 }
 
-// bare is a text without white space: a key that was indented is the same key.
+// bare removes white space from a text: a key that was indented is the same key.
 func bare(text []byte) []byte {
 	return bytes.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -117,7 +118,7 @@ func bare(text []byte) []byte {
 	}, text)
 }
 
-// add hides the values of the report, each under a name that tells its kind.
+// add hides the values of the report, each under a name that shows its kind.
 func (l *leaks) add() {
 	if l.hidden == nil {
 		l.hidden = map[string]string{}
@@ -134,7 +135,8 @@ func (l *leaks) add() {
 	}
 }
 
-// allow shows again what was found before and stands now in files that may have it: hidden, the patch could not be applied.
+// allow stops hiding what was found before and is now in files that may hold secrets: the patch could not be applied
+// with it hidden.
 func (l *leaks) allow(files []leak.File) error {
 	for _, f := range files {
 		if len(l.hidden) == 0 {

@@ -36,8 +36,8 @@ func holding(t *testing.T, dir, text string) (found []string) {
 	return found
 }
 
-// An agent that leaks a token is told so without it, and its second turn is judged by itself. What it said stays hidden, unless the token
-// stands where it may.
+// An agent that leaks a token learns of it without seeing the token, and its second turn is judged on its own. What
+// it said stays hidden, unless the token is where it may be.
 func TestALeakIsToldAndHidden(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

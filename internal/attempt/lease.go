@@ -10,11 +10,11 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// cancelPoll is how often a running attempt asks whether an operator cancelled its task. It is a read; the lease
+// cancelPoll is how often a running attempt checks whether an operator cancelled its task. That is a read; the lease
 // is renewed far less often.
 const cancelPoll = time.Second
 
-// errLost is the cancellation cause when the claim belongs to somebody else now.
+// errLost is the cancellation cause when another runner has the claim now.
 var errLost = errors.New("the lease was lost")
 
 // canceled is the cancellation cause when an operator cancelled the task; it carries the reason.
@@ -28,8 +28,8 @@ func (c *canceled) Error() string {
 }
 func (c *canceled) Unwrap() error { return driver.ErrCanceled }
 
-// Stopped is the cancellation cause of an attempt that nobody will take up again when deed is told to stop: it is
-// cancelled, where another one is given back, and its evidence says why.
+// Stopped is the cancellation cause when deed is told to stop and no later attempt will continue this one: the
+// attempt is cancelled instead of given back, and its evidence says why.
 var Stopped error = stopped{}
 
 type stopped struct{}
@@ -37,8 +37,8 @@ type stopped struct{}
 func (stopped) Error() string   { return driver.ErrInterrupted.Error() }
 func (stopped) Unwrap() []error { return []error{driver.ErrCanceled, driver.ErrInterrupted} }
 
-// keepLease renews the lease while the attempt runs, and cancels the attempt when the lease is lost or when an
-// operator asks for it. The returned function ends it and waits.
+// keepLease renews the lease while the attempt runs, and cancels the attempt when the lease is lost or an operator
+// asks for it. The returned function stops that and waits.
 func (a *run) keepLease(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	quit, done := make(chan struct{}), make(chan struct{})
@@ -73,7 +73,7 @@ func (a *run) keepLease(parent context.Context) (context.Context, func()) {
 				cancel(fmt.Errorf("%w: %w", errLost, err))
 				return
 			case err == nil && l.CancelRequested:
-				cancel(&canceled{l.CancelReason}) // and go on renewing: ending and evidence take their time
+				cancel(&canceled{l.CancelReason}) // and keep renewing: ending and evidence take their time
 			}
 		}
 	}()
@@ -84,7 +84,7 @@ func (a *run) keepLease(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// look reads whether the claim still stands, without writing.
+// look reads whether the claim is still valid, without writing.
 func (a *run) look(ctx context.Context) (store.Lease, error) {
 	t, err := a.Store.Task(ctx, a.claim.Ref.TaskID)
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *run) look(ctx context.Context) (store.Lease, error) {
 	return store.Lease{CancelRequested: t.CancelRequested, CancelReason: t.CancelReason}, nil
 }
 
-// lostCause returns an error when the attempt must not settle because its claim is not its own any more.
+// lostCause returns an error when the attempt must not settle because it lost its claim.
 func lostCause(ctx context.Context, err error) error {
 	for _, e := range []error{err, context.Cause(ctx)} {
 		if errors.Is(e, errLost) || errors.Is(e, store.ErrFenced) {

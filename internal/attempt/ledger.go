@@ -14,23 +14,23 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// saveEvery is how often the account of an attempt that runs is written down, at most. What a crash loses of it is what
-// was used since.
+// saveEvery is the shortest time between two writes of a running attempt's usage. A crash loses at most what was used
+// since.
 const saveEvery = time.Second
 
-// saveWait bounds how long writing it down may hold up the agent's events.
+// saveWait bounds how long such a write may block the agent's events.
 const saveWait = 10 * time.Second
 
-// A ledger is what the attempt used, and when that was last written down.
+// A ledger counts what the attempt uses, and knows when that was last saved.
 type ledger struct {
 	*usage.Meter
-	day bool // there is a budget of the day, so that what others use counts
+	day bool // there is a daily budget, so what others use counts
 
-	mu    sync.Mutex // guards saved, and keeps one save apart from the next
+	mu    sync.Mutex // guards saved, and allows one save at a time
 	saved time.Time
 }
 
-// openAccount begins the account with what the task and the day used before.
+// openAccount starts with what the task and the day used before.
 func (a *run) openAccount(ctx context.Context) error {
 	if err := usage.CheckAdmission(a.Config, a.plan.spec.Budget, a.plan.adapter, a.plan.model); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (a *run) openAccount(ctx context.Context) error {
 	return nil
 }
 
-// event counts what the driver tells.
+// event counts what the driver reports.
 func (c *ledger) event(detail any) *failure.Error {
 	switch d := detail.(type) {
 	case agentruntime.Usage:
@@ -69,7 +69,8 @@ func (c *ledger) event(detail any) *failure.Error {
 	return nil
 }
 
-// time counts the time of a turn, and has it stopped when the budget leaves no more. What it returns ends the counting.
+// time counts the time of a turn, and stops the turn when the budget is used up. The returned function ends the
+// counting.
 func (c *ledger) time(stop func(*failure.Error)) func() {
 	start, counted := clock.Start(), time.Duration(0)
 	var timer *time.Timer
@@ -87,29 +88,31 @@ func (c *ledger) time(stop func(*failure.Error)) func() {
 		if timer != nil && !timer.Stop() {
 			<-fired
 		}
-		_ = c.WallTime(clock.Since(start) - counted) // a bound that it reaches holds from the next turn on
+		_ = c.WallTime(clock.Since(start) - counted) // a limit that it reaches applies from the next turn on
 	}
 }
 
-// tells reports whether there is more to write down than time, which the settlement does in time.
-func (c *ledger) tells() bool {
+// hasNews reports whether anything but time is to be saved; for time, the settlement is soon enough.
+func (c *ledger) hasNews() bool {
 	t := c.Totals()
 	return t.Turns > 0 || t.Tokens() > 0 || t.ReportedMicroUSD != nil
 }
 
-// saveUsage writes the account down, now or when it is time: also of an attempt that was cancelled. With a budget of the day it takes over what others used.
+// saveUsage writes the usage to the store, now or when it is due, for a cancelled attempt too. With a daily budget it
+// also reads what others used.
 func (a *run) saveUsage(ctx context.Context, now bool) *failure.Error {
 	c := &a.used
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := a.Clock()
-	if !now && at.Sub(c.saved) < saveEvery || !c.day && !c.tells() {
+	if !now && at.Sub(c.saved) < saveEvery || !c.day && !c.hasNews() {
 		return nil
 	}
 	c.saved = at
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveWait)
 	defer cancel()
-	// What cannot be written now is written at the next turn or with the settlement; a lost claim is the lease's to find.
+	// What cannot be written now is written at the next turn or with the settlement. A lost claim is detected by the
+	// lease.
 	if err := a.Store.UpdateUsage(ctx, a.claim.Ref, c.Parts()); err != nil {
 		a.note("usage_error", map[string]string{"error": err.Error()})
 		return nil
@@ -132,7 +135,7 @@ func budgetFailure(err error) *failure.Error {
 	return f
 }
 
-// budgetDetail is the bound that was reached, for the action that waits for another budget.
+// budgetDetail is the limit that was reached, for the action that asks for a new budget.
 func budgetDetail(err error) json.RawMessage {
 	var b *usage.Bound
 	if !errors.As(err, &b) {

@@ -16,13 +16,13 @@ import (
 	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
-// insideWatch is where a contained check sees what observes it.
+// insideWatch is where a contained check sees the files of its observer.
 const insideWatch = "/run/deed/watch"
 
-// An observer sees what one run of a command does: the test runners that it starts, and the programs of the tree that it
-// executes. It reports what happened and changes nothing of it.
+// An observer watches one run of a command: the test runners that it starts, and the programs of the tree that it
+// executes. It reports what happened and changes nothing.
 type observer struct {
-	dir    string         // in the room, a new one for each run
+	dir    string         // in the room, new for each run
 	watch  *observe.Watch // nil: the command is not observed
 	inside string         // dir, as the check sees it
 	traced bool
@@ -31,7 +31,7 @@ type observer struct {
 // traceFile is the file of the trace, in the observer's directory.
 const traceFile = "trace"
 
-// observer makes the observer of a run. PHP that runs inside WordPress is not a command of the project's.
+// observer makes the observer of a run. PHP that runs inside WordPress is not a command of the project.
 func (a *run) observer(room string, c deed.Check, traced bool) (*observer, error) {
 	if argv := gate.Argv(c); len(argv) > 0 && argv[0] == codebox.RunPHP {
 		return &observer{}, nil
@@ -59,7 +59,7 @@ func (o *observer) mounts() []sandbox.Mount {
 	return []sandbox.Mount{{Source: o.dir, Target: insideWatch, Writable: true}}
 }
 
-// around puts the observation around a command: its environment and its arguments.
+// around adds the observation to a command: its environment and its arguments.
 func (o *observer) around(in cell, s proc.Spec) (env, argv []string) {
 	if o.watch == nil {
 		return s.Env, s.Argv
@@ -75,9 +75,9 @@ func (o *observer) around(in cell, s proc.Spec) (env, argv []string) {
 	return environ(o.watch.Env(vars)), argv
 }
 
-// observed adds to a run what was observed of it, and reports whether observing has changed what it did. What cannot be read is
-// as if nothing had been observed.
-func (a *run) observed(o *observer, in cell, room string, ran *gate.Ran) (disturbed bool) {
+// observed adds to a run what was observed, and reports whether observing changed its behaviour. What cannot be read
+// counts as not observed.
+func (a *run) observed(o *observer, in cell, room string, ran *gate.RunResult) (disturbed bool) {
 	if o.watch == nil {
 		return false
 	}
@@ -117,7 +117,7 @@ func (a *run) observed(o *observer, in cell, room string, ran *gate.Ran) (distur
 	return t.Disturbed != ""
 }
 
-// inWorkspace is the path in the workspace of one below the directory that a check starts in.
+// inWorkspace returns the path in the workspace of a path relative to a check's directory.
 func (a *run) inWorkspace(p string) string {
 	return filepath.ToSlash(filepath.Join(a.workTree(), filepath.FromSlash(p)))
 }

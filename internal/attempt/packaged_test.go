@@ -212,7 +212,7 @@ func TestDirectoriesOfAnAttempt(t *testing.T) {
 	}
 }
 
-// A provider that declares that it changes nothing is held to it: by the walls, else by the gate.
+// A provider that declares that it changes nothing is held to that: by the sandbox, else by the gate.
 func TestAReadOnlyProvider(t *testing.T) {
 	t.Parallel()
 	const artifacts = `{"cwd": "request_workspace", "write_scope": "artifacts", "artifact_paths": [".homeboy/fake"]}`
@@ -337,8 +337,8 @@ func (b *testBundle) again(c *store.Claim) *store.Claim {
 	return next
 }
 
-// Edge case 44: a secret that is too short to be found in what is written is refused before anything starts; a yes or a no beside
-// the secrets is none.
+// Edge case 44: a secret that is too short to be found in what is written is refused before anything starts. A yes or
+// a no next to the secrets is not a secret.
 func TestSecretsThatCannotBeHidden(t *testing.T) {
 	t.Parallel()
 	for value, status := range map[string]agentruntime.TaskStatus{

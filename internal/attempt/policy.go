@@ -8,8 +8,8 @@ import (
 	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
-// policy says what held the agent, as the sandbox itself accounts for it. A wall that was not there is said to be
-// missing; nothing here is a constant.
+// policy reports the restrictions that held for the agent, as the sandbox itself accounts for them. A missing
+// restriction is reported as missing; nothing here is a constant.
 func (a *run) policy() evidence.Policy {
 	p := evidence.Policy{
 		Network: "host", Filesystem: "host", Commands: []string{}, Secrets: "by-name", Approvals: "never",
@@ -48,12 +48,12 @@ func (a *run) policy() evidence.Policy {
 	return p
 }
 
-// block joins walls into one mark: the weakest of them, with what each is held by.
-func block(walls []sandbox.Restriction, names ...string) evidence.PolicyBlock {
+// block combines restrictions into one: the strictness is that of the weakest, with the mechanism of each.
+func block(list []sandbox.Restriction, names ...string) evidence.PolicyBlock {
 	rank := map[string]int{evidence.PolicyEnforced: 2, evidence.PolicyMonitored: 1, evidence.PolicyNotConfigured: 0}
 	b := evidence.PolicyBlock{Status: evidence.PolicyEnforced}
 	var details []string
-	for _, w := range walls {
+	for _, w := range list {
 		if !slices.Contains(names, w.Name) {
 			continue
 		}

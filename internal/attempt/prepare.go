@@ -34,8 +34,8 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// A plan is what was resolved at the claim and holds for the whole attempt, whatever happens to the files that it
-// came from.
+// A plan is what was resolved at the claim. It holds for the whole attempt, whatever happens to the files that it was
+// read from.
 type plan struct {
 	adapter  agentruntime.AdapterConfig
 	driver   driver.Driver
@@ -44,18 +44,18 @@ type plan struct {
 	spec     deed.TaskSpec
 	specHash string
 	evidence agentruntime.EvidenceRequirements
-	parts    []workspace.Part  // what the workspace starts from
+	parts    []workspace.Part  // the sources of the workspace
 	kind     sandbox.Kind      // the containment
-	hosts    []string          // that the agent's model needs, where there is a network wall
+	hosts    []string          // hosts that the agent's model needs, if the network is restricted
 	secrets  map[string]string // given to the agent by name
 	hidden   map[string]string // kept out of every file: the secrets and the adapter's own credentials
 	timeout  time.Duration
-	agent    *self      // who this runtime is; nil: it has no agent
-	fit      driver.Fit // what its driver needs besides; empty where it does not say
+	agent    *self      // the agent of this runtime; nil: it has none
+	fit      driver.Fit // what its driver needs in addition; empty if it does not say
 }
 
-// prepare resolves the plan, makes the attempt's directories and takes the first manifest. Nothing of the agent
-// runs here.
+// prepare resolves the plan, makes the attempt's directories and takes the first manifest. Nothing of the agent runs
+// here.
 func (a *run) prepare(ctx context.Context) error {
 	p, err := a.resolve(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *run) prepare(ctx context.Context) error {
 	if err := a.openAccount(ctx); err != nil {
 		return err
 	}
-	if err := a.takeUp(ctx); err != nil {
+	if err := a.takeOver(ctx); err != nil {
 		return err
 	}
 	if err := a.mkdirs("home", "tmp", "artifacts", "exchange", "run"); err != nil {
@@ -115,13 +115,13 @@ func (a *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// instructionFiles are where repositories tell agents how to work in them; the first that is there counts.
+// instructionFiles are where repositories tell agents how to work in them; the first one found counts.
 var instructionFiles = []string{"AGENTS.md", "CLAUDE.md"}
 
 const maxInstructions = 32 << 10
 
-// instructions reads what the repository itself says to agents, from the base: no agent can have written it. Agents do not
-// read such files by themselves here, because some of what lies beside them names commands.
+// instructions reads the repository's own instructions to agents, from the base: no agent can have written them.
+// Agents do not read such files by themselves here, because some files next to them name commands to run.
 func (a *run) instructions() *brief.Instructions {
 	if a.plan.adapter.Kind() == agentruntime.KindScript {
 		return nil
@@ -159,7 +159,8 @@ func (r *Runner) Preflight(ctx context.Context, t store.NewTask) error {
 	if _, err := sandbox.New(ctx, sandbox.Spec{Kind: p.kind}); err != nil {
 		return err
 	}
-	// Ready takes what an adapter names for the operator's own. One that came with the task is looked at by Fit, which knows.
+	// Ready treats what an adapter names as the operator's own. An adapter that came with the task is checked by Fit,
+	// which knows that.
 	if _, fits := p.driver.(driver.Fitted); fits && len(p.spec.Adapter) > 0 {
 		return nil
 	}
@@ -170,10 +171,10 @@ func (r *Runner) Preflight(ctx context.Context, t store.NewTask) error {
 	return nil
 }
 
-// answers lists what people answered when earlier attempts of the task asked.
+// answers lists people's answers to questions of earlier attempts of the task.
 func (a *run) answers(ctx context.Context) ([]brief.Answer, error) {
 	if a.claim.Task.Record.AttemptCount == 1 && a.claim.Ref.Fence == 1 {
-		return nil, nil // nobody can have asked yet
+		return nil, nil // there was no earlier attempt that could ask
 	}
 	acts, err := a.Store.Actions(ctx, store.ActionFilter{TaskID: a.claim.Ref.TaskID, State: store.ActionAnswered})
 	if err != nil {
@@ -189,7 +190,7 @@ func (a *run) answers(ctx context.Context) ([]brief.Answer, error) {
 	return out, nil
 }
 
-// resolve makes the plan. What it cannot resolve is a fault of configuration and is not tried again.
+// resolve makes the plan. What it cannot resolve is a fault of configuration and is not retried.
 func (a *run) resolve(ctx context.Context) (plan, error) {
 	t := a.claim.Task
 	p := plan{}
@@ -247,7 +248,7 @@ func (a *run) resolve(ctx context.Context) (plan, error) {
 	if err := workspace.CheckParts(p.parts); err != nil {
 		return p, failure.New(failure.Config, "read the workspaces of the task", err, "")
 	}
-	if err := unshown(p); err != nil {
+	if err := checkUnsandboxed(p); err != nil {
 		return p, failure.New(failure.Isolation, "show what the task mounts", err, "ask for isolation namespace")
 	}
 	if err := a.checkPlaces(p); err != nil {
@@ -267,8 +268,8 @@ func (a *run) adapter(id *string, spec deed.TaskSpec) (agentruntime.AdapterConfi
 	return c.AdapterConfig, err
 }
 
-// parts says what the workspace starts from: the task's own, else an adapter's absolute working_dir. deed works on
-// copies either way.
+// parts returns what the workspace starts from: the task's own sources, else an adapter's absolute working_dir. deed
+// works on copies either way.
 func parts(p plan, home string) []workspace.Part {
 	all := p.spec.Workspaces
 	switch dir := p.adapter.Common().WorkingDir; {
@@ -295,7 +296,7 @@ func parts(p plan, home string) []workspace.Part {
 	return out
 }
 
-// readOnly reports whether the agent may only look at a part of the workspace.
+// readOnly reports whether the agent may only read a part of the workspace.
 func (p plan) readOnly(part int) bool {
 	if p.spec.Workspace != nil {
 		return p.spec.Workspace.ReadOnly
@@ -303,8 +304,8 @@ func (p plan) readOnly(part int) bool {
 	return part < len(p.spec.Workspaces) && p.spec.Workspaces[part].ReadOnly
 }
 
-// secrets collects every value that must not reach a file: those the task names, and those in the adapter's own
-// environment that are credentials.
+// secrets collects every value that must not reach a file: those that the task names, and the credentials in the
+// adapter's own environment.
 func (a *run) secrets(ctx context.Context, p *plan) error {
 	p.secrets, p.hidden = map[string]string{}, map[string]string{}
 	if d, ok := p.driver.(driver.Credentialed); ok {
@@ -314,7 +315,7 @@ func (a *run) secrets(ctx context.Context, p *plan) error {
 		}
 		maps.Copy(p.hidden, found)
 	}
-	_, fits := p.driver.(driver.Fitted) // which may know another place, and refuses what it needs: see fit
+	_, fits := p.driver.(driver.Fitted) // which may know another source, and refuses what it misses: see fit
 	var needs []runtimepkg.SecretNeed
 	for _, name := range p.spec.SecretEnv {
 		needs = append(needs, runtimepkg.SecretNeed{Name: name, Required: !fits, Asked: []string{"secret_env"}})
@@ -328,8 +329,8 @@ func (a *run) secrets(ctx context.Context, p *plan) error {
 	return redactable(p.secrets)
 }
 
-// redactable refuses secrets that could not be kept out of what is written. A yes or a no is nobody's secret: logins of agents
-// keep such settings beside their tokens.
+// redactable refuses secrets that could not be kept out of what is written. A yes or a no is never a secret: logins
+// of agents keep such settings next to their tokens.
 func redactable(secrets map[string]string) error {
 	if short := Unredactable(secrets); len(short) > 0 {
 		return failure.New(failure.Config, "resolve secrets", fmt.Errorf("the value of %s is too short or too plain to be kept out of what is written", strings.Join(short, ", ")), "use a longer one, or pass it in the adapter's env if it is no secret")
@@ -337,7 +338,7 @@ func redactable(secrets map[string]string) error {
 	return nil
 }
 
-// Unredactable names the secrets whose values could not be kept out of what is written, a yes and a no excepted.
+// Unredactable names the secrets whose values could not be kept out of what is written, except a yes or a no.
 func Unredactable(secrets map[string]string) []string {
 	return slices.DeleteFunc(redact.New(secrets).Unredactable(), func(name string) bool { return secrets[name] == "true" || secrets[name] == "false" })
 }
@@ -350,8 +351,8 @@ func (r *Runner) SecretStores() []runtimepkg.SecretStore {
 	return runtimepkg.OwnStores(r.Environ, r.Config.Secrets)
 }
 
-// seed fills the workspace from the source, and takes the base and the manifest that everything after is held against. The
-// agent is given the workspace only.
+// seed fills the workspace from the source, and takes the base and the manifest that everything later is compared
+// with. The agent only ever gets the workspace.
 func (a *run) seed(ctx context.Context) error {
 	var err error
 	a.conversation.first = 1
@@ -371,11 +372,11 @@ func (a *run) seed(ctx context.Context) error {
 	return nil
 }
 
-// baseDir is the name, in the attempt's directory, of what the workspace began as.
+// baseDir is the name, in the attempt's directory, of the first state of the workspace.
 const baseDir = "base"
 
-// untouched is a tree as it was seeded, for what is read before an agent runs: the workspace, unless an earlier attempt's
-// agent has been in it.
+// untouched returns a tree as it was seeded, for what is read before an agent runs: the workspace, unless the agent
+// of an earlier attempt has worked in it.
 func (a *run) untouched() string {
 	if a.resumed != nil {
 		return a.path(baseDir)
@@ -383,7 +384,7 @@ func (a *run) untouched() string {
 	return a.path("workspace")
 }
 
-// main is the part that the agent starts in. A tree that was not seeded has none.
+// main is the part that the agent starts in. An unseeded tree has none.
 func (a *run) main() workspace.SeededPart {
 	parts := a.seeded.Parts
 	if len(parts) == 0 {
@@ -392,7 +393,8 @@ func (a *run) main() workspace.SeededPart {
 	return parts[Start(len(parts), func(i int) (string, bool) { return parts[i].Target, parts[i].File })]
 }
 
-// Start is which of n parts of a tree the agent starts in: the first directory below /workspace, else the first directory, else the first.
+// Start returns which of n parts of a tree the agent starts in: the first directory below /workspace, else the first
+// directory, else the first part.
 func Start(n int, part func(int) (target string, file bool)) int {
 	first := -1
 	for i := range n {
@@ -415,7 +417,7 @@ func (a *run) workDir(tree string) string {
 	return filepath.Join(tree, filepath.FromSlash(a.workTree()))
 }
 
-// workTree is the path of it in the tree; "" for the top.
+// workTree is the path of workDir in the tree; "" for its root.
 func (a *run) workTree() string {
 	m := a.main().Mount
 	if m.File {
@@ -424,7 +426,7 @@ func (a *run) workTree() string {
 	return m.Tree
 }
 
-// classify gives an error a class unless it carries one, or unless the attempt was cancelled.
+// classify adds a class to an error, unless it has one or the attempt was cancelled.
 func classify(ctx context.Context, c failure.Class, op string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -436,7 +438,7 @@ func classify(ctx context.Context, c failure.Class, op string, err error) error 
 	return failure.New(c, op, err, "")
 }
 
-// job is what the driver is given.
+// job returns what the driver gets.
 func (a *run) job() driver.Job {
 	skills, commands := a.skillDirs()
 	return driver.Job{
@@ -455,7 +457,7 @@ func (a *run) job() driver.Job {
 	}
 }
 
-// traced adds the trace context that the agent's own telemetry, where it has any, goes on from.
+// traced adds the trace context that the agent's own telemetry, if any, continues.
 func (a *run) traced(env map[string]string) map[string]string {
 	if a.Trace == nil {
 		return env
@@ -467,8 +469,8 @@ func (a *run) traced(env map[string]string) map[string]string {
 	return out
 }
 
-// relativeDir takes an absolute working_dir out of the adapter: it was the source of the workspace, and the agent
-// starts at the workspace's top.
+// relativeDir removes an absolute working_dir from the adapter: it was the source of the workspace, and the agent
+// starts at the root of the workspace.
 func relativeDir(c agentruntime.AdapterConfig) agentruntime.AdapterConfig {
 	return c.WithPaths(agentruntime.Paths{WorkingDir: func(dir string) string {
 		if filepath.IsAbs(dir) {

@@ -7,20 +7,21 @@ import (
 	"github.com/deedrun/deed/internal/evidence/history"
 )
 
-// A toldWhy notes how the agent got the reasons of a refusal: in the conversation that it had, or in another. That is seen when the
-// next turn has opened its conversation, and not before.
-type toldWhy struct {
+// A delivery notes how the reasons of a refusal reached the agent: in its existing conversation, or in a new one.
+// That is known only once the next turn has opened its conversation.
+type delivery struct {
 	run  *run
-	what *agentruntime.RecoveryAttempt // nil: the turn answers no refusal
+	what *agentruntime.RecoveryAttempt // nil: the turn delivers no refusal
 
 	mu   sync.Mutex
 	said bool // guarded by mu
 }
 
-func (a *run) toldWhy() *toldWhy { return &toldWhy{run: a, what: a.conversation.answer} }
+func (a *run) newDelivery() *delivery { return &delivery{run: a, what: a.conversation.answer} }
 
-// say notes it once. An agent that first went on and then began another conversation is noted again, under the same id.
-func (w *toldWhy) say(same bool) {
+// record notes it once. An agent that first continued and then began another conversation is noted again, under the
+// same id.
+func (w *delivery) record(same bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.what == nil || w.said && (same || !w.what.SameConversation) {
@@ -40,12 +41,12 @@ func (w *toldWhy) say(same bool) {
 	w.run.note(history.KindRecovery, note)
 }
 
-// end is for a turn that ended before any conversation was open: none went on.
-func (w *toldWhy) end() {
+// end is for a turn that ended before any conversation was open: none was continued.
+func (w *delivery) end() {
 	w.mu.Lock()
 	said := w.said
 	w.mu.Unlock()
 	if !said {
-		w.say(false)
+		w.record(false)
 	}
 }

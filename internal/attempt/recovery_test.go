@@ -11,13 +11,13 @@ import (
 	"github.com/deedrun/deed/internal/evidence/history"
 )
 
-// The journal says how the agent was told why its work was refused: as its driver saw it, and not before.
+// The journal says how the reasons of a refusal reached the agent: as its driver saw it, and not before.
 func TestTheJournalSaysInWhichConversationARefusalWasAnswered(t *testing.T) {
 	t.Parallel()
 	session := func(s driver.Sink) { s.Event(driver.EventSession, driver.SessionInfo{ID: "c"}) }
 	restart := func(s driver.Sink) { s.Event(driver.EventRestart, driver.Restart{Why: "no such session"}) }
 	for name, tc := range map[string]struct {
-		second []func(driver.Sink) // what the driver tells in the second turn
+		second []func(driver.Sink) // what the driver reports in the second turn
 		notes  []bool
 		same   int
 	}{

@@ -27,8 +27,8 @@ const (
 	PhaseCollect = evidence.PhaseNameCollect
 )
 
-// report is the account of the attempt for those outside. Every document that says how it ended, in the bundle and in the
-// answer to a caller, is derived from it, so that no two of them can contradict each other.
+// report builds the account of the attempt. Every document that says how it ended, in the bundle and in the answer to
+// a caller, is derived from it, so that no two of them can contradict each other.
 func (a *run) report(w *bundle.Writer, e end) ending.Account {
 	change := a.changeSummary(w, a.changedFiles())
 	r := ending.Account{
@@ -37,7 +37,7 @@ func (a *run) report(w *bundle.Writer, e end) ending.Account {
 		Phase: a.phase, Command: a.plan.adapter.ID(), Code: string(e.class), Verdict: a.verdict, Components: a.componentRecords(), Redactor: a.redactor,
 	}
 	if a.verdict == nil && len(a.checks) > 0 {
-		r.Verdict = &deed.Verdict{Checks: a.checks} // what ran is told; nobody judged, which is what the decision goes by
+		r.Verdict = &deed.Verdict{Checks: a.checks} // the checks that ran are listed; the decision is "not judged"
 	}
 	ended := ending.End{
 		Class: e.class, Stopped: errors.Is(e.err, Stopped), Verdict: a.verdict, Files: change.files.Count, PatchBytes: change.patch.Bytes,
@@ -49,7 +49,7 @@ func (a *run) report(w *bundle.Writer, e end) ending.Account {
 		r.Executions, r.ExitCode, ended.Done = len(a.conversation.yields), y.Proc.Code, y.Class == failure.None
 		r.Stdout, r.Stderr = tail(y.StdoutPath), tail(y.StderrPath)
 		if y.Class != failure.None {
-			r.Phase = PhaseAgent // whatever was looked at afterwards
+			r.Phase = PhaseAgent // whatever was captured afterwards
 		}
 		if e.class != failure.Spawn {
 			ended.Exit = &ending.Exit{Code: y.Proc.Code, Signal: y.Proc.Signal}
@@ -58,7 +58,7 @@ func (a *run) report(w *bundle.Writer, e end) ending.Account {
 			r.Outputs, r.Statement = c.Outputs, c.Raw
 			for _, s := range c.StructuredArtifacts {
 				var artifact evidence.StructuredArtifact
-				if json.Unmarshal(s, &artifact) == nil { // the driver has left out what is none
+				if json.Unmarshal(s, &artifact) == nil { // the driver leaves out an invalid one
 					r.StructuredArtifacts = append(r.StructuredArtifacts, artifact)
 				}
 			}
@@ -85,8 +85,8 @@ func (a *run) report(w *bundle.Writer, e end) ending.Account {
 	return r
 }
 
-// failedStep is what speaks against work that the agent has done: the first check that does, else the gate. Of a decision that was not
-// reached it is the check that ran.
+// failedStep returns what counts against work that the agent has finished: the first check that does, else the gate.
+// If no decision was reached, it is the check that was running.
 func (a *run) failedStep(w *bundle.Writer) *ending.Step {
 	s := &ending.Step{Command: "deed gate"}
 	var list []deed.CheckResult
@@ -99,16 +99,17 @@ func (a *run) failedStep(w *bundle.Writer) *ending.Step {
 		if c.Status == deed.CheckPassed {
 			continue
 		}
-		s.Command, s.ExitCode, s.Stdout = strings.Join(c.Command, " "), c.ExitCode, ending.Tail{Text: c.Tail} // its two streams are one
+		s.Command, s.ExitCode, s.Stdout = strings.Join(c.Command, " "), c.ExitCode, ending.Tail{Text: c.Tail} // both streams are written to one log
 		if _, size, ok := w.File(c.Log); ok {
-			s.Stdout.Bytes, s.Stdout.Cut = size, size > int64(min(len(c.Tail), tailSize))+1 // the last newline is not in the tail, and a word of deed's may be
+			s.Stdout.Bytes, s.Stdout.Cut = size, size > int64(min(len(c.Tail), tailSize))+1 // the tail lacks the last newline, and may have a line of deed
 		}
 		break
 	}
 	return s
 }
 
-// droppedArtifacts says what of the directory of artifacts is not in the bundle. What has a name that cannot be kept is a reason of the gate.
+// droppedArtifacts lists what of the directory of artifacts is not in the bundle. A name that cannot be kept is a
+// reason of the gate.
 func (a *run) droppedArtifacts() []evidence.Diagnostic {
 	left := a.artifacts.LeftOut()
 	if left == "" {
@@ -119,8 +120,8 @@ func (a *run) droppedArtifacts() []evidence.Diagnostic {
 	}}
 }
 
-// denials are what the sandbox did not let the agent and the checks do, as far as it told deed: the limits that ended them, and the
-// connections that they were refused. A call that the kernel refuses is the agent's alone to see.
+// denials are what the sandbox denied to the agent and the checks, as far as deed can see it: limits that ended them,
+// and refused connections. A call that the kernel refuses is only visible to the agent.
 func (a *run) denials(e end) []evidence.Diagnostic {
 	out := a.egress.diagnostics()
 	var limit *sandbox.LimitError
@@ -143,21 +144,21 @@ func limitDiagnostic(l *sandbox.LimitError, message string, more map[string]any)
 	}
 }
 
-// toldOfSeeds are the notes about a seed that the caller is told of, and what can be done: the agent lacks something that the source has,
-// and nothing in the workspace says so. All notes are in the bundle's metadata.
-var toldOfSeeds = map[string]string{
+// reportedSeedNotes are the notes about a seed that the caller gets, with their remedies: the agent lacks something
+// that the source has, and nothing in the workspace shows that. All notes are in the bundle's metadata.
+var reportedSeedNotes = map[string]string{
 	workspace.NoteSubmodule: "seed a checkout that has it with type directory, or mount it",
 	workspace.NoteHistory:   "exclude nothing that was ever committed, if the agent needs the history",
 }
 
-// maxNamedInSeed is how many paths a message names; the data has all of them.
+// maxNamedInSeed bounds how many paths a message names; the data has all of them.
 const maxNamedInSeed = 10
 
-// seedDiagnostics tells what of the sources did not come along, once for each part and kind.
+// seedDiagnostics lists what of the sources was not copied, once for each part and kind.
 func (a *run) seedDiagnostics() []evidence.Diagnostic {
 	var out []evidence.Diagnostic
 	for _, p := range a.seeded.Parts {
-		for _, code := range slices.Sorted(maps.Keys(toldOfSeeds)) {
+		for _, code := range slices.Sorted(maps.Keys(reportedSeedNotes)) {
 			var paths []string
 			detail := ""
 			for _, n := range p.Notes {
@@ -172,7 +173,7 @@ func (a *run) seedDiagnostics() []evidence.Diagnostic {
 			if more := len(paths) - maxNamedInSeed; more > 0 {
 				named += fmt.Sprintf(" and %d more", more)
 			}
-			d := evidence.Diagnostic{Class: "deed.seed." + code, Message: fmt.Sprintf("%s in %s: %s", named, p.Target, detail), Remedy: toldOfSeeds[code], Data: mustJSON(map[string]any{"paths": paths})}
+			d := evidence.Diagnostic{Class: "deed.seed." + code, Message: fmt.Sprintf("%s in %s: %s", named, p.Target, detail), Remedy: reportedSeedNotes[code], Data: mustJSON(map[string]any{"paths": paths})}
 			if p.Index < len(a.plan.spec.Workspaces) {
 				d.Path = fault.Index("$.workspaces", p.Index) + ".seed"
 			}
@@ -182,7 +183,7 @@ func (a *run) seedDiagnostics() []evidence.Diagnostic {
 	return out
 }
 
-// tailBytes reaches further back than any snippet does, so that no secret is cut in half by the snippet's start.
+// tailBytes is longer than any snippet, so that the start of a snippet never cuts a secret in half.
 const tailBytes = 64 << 10
 
 func tail(file string) ending.Tail {

@@ -24,24 +24,24 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// A Rerun is what a bundle says of its checks, and where its base can be had from.
+// A Rerun is what a bundle records of its checks, and where to get its base.
 type Rerun struct {
 	Spec    deed.TaskSpec // with the sources of its workspaces
-	Base    string        // the digest that the base must have; empty: whatever its sources give
-	Commit  string        // that it was made from; may be empty
+	Base    string        // the digest that the base must have; empty: any that its sources give
+	Commit  string        // the commit that it was made from; may be empty
 	Patch   string        // a file with the verified patch
 	Verdict deed.Verdict  // as recorded
 	Kind    sandbox.Kind
 
-	// Around is called for each run of a check by command, and calls run, or does not; nil calls it. What the check prints
-	// goes to the writer as well, as it is.
+	// Around is called for each run of a check by command, and may call run; nil: run is always called. The check's
+	// unredacted output also goes to the writer.
 	Around func(ctx context.Context, c deed.Check, run func(ctx context.Context, w io.Writer) deed.CheckResult) deed.CheckResult
 }
 
-// ErrBase says that the base of a bundle cannot be made again.
+// ErrBase says that the base of a bundle cannot be rebuilt.
 var ErrBase = errors.New("the base of the bundle cannot be rebuilt")
 
-// A Repeated is what came out.
+// A Repeated is the outcome of a rerun.
 type Repeated struct {
 	Same    bool            `json:"same"`
 	Base    string          `json:"base_digest"`
@@ -49,7 +49,7 @@ type Repeated struct {
 	Checks  []RepeatedCheck `json:"checks"`
 }
 
-// A RepeatedCheck holds one check against what the bundle says of it.
+// A RepeatedCheck compares one check with its record in the bundle.
 type RepeatedCheck struct {
 	Name        string   `json:"name"`
 	Recorded    string   `json:"recorded"` // its status
@@ -58,8 +58,8 @@ type RepeatedCheck struct {
 	Differences []string `json:"differences,omitempty"`
 }
 
-// Rerun rebuilds base and change of a bundle in a directory of its own, runs the checks again with nothing remembered, and
-// says whether the same comes out. It writes nothing that stays.
+// Rerun rebuilds base and change of a bundle in a temporary directory, runs the checks again without any remembered
+// result, and reports whether the outcome is the same. It leaves nothing behind.
 func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out Repeated, err error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 		release()
 	}()
 	own := *r
-	own.Key = nil // what is remembered of the base is no part of it, and neither are its caches
+	own.Key = nil // neither remembered results on the base nor its caches are used
 	a := &run{Runner: &own, sup: sup, dir: dir, redactor: redact.New(nil), claim: &store.Claim{Ref: store.Ref{TaskID: id.String(), AttemptID: id.String()}}}
 	a.caches = a.path("builds")
 	a.plan = plan{spec: in.Spec, kind: in.Kind}
@@ -99,17 +99,17 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 	if err != nil {
 		return out, classify(ctx, failure.Infra, "repeat the checks", err)
 	}
-	out = hold(in.Verdict, v)
+	out = compareVerdicts(in.Verdict, v)
 	out.Base = a.before.Digest()
 	return out, nil
 }
 
-// watched is how the checks by command are run on the change; nil: as always.
-func (a *run) watched(in Rerun) func(context.Context, deed.Check, string) gate.Ran {
+// watched returns how commands are run on the change; nil: as usual.
+func (a *run) watched(in Rerun) func(context.Context, deed.Check, string) gate.RunResult {
 	if in.Around == nil {
 		return nil
 	}
-	return func(ctx context.Context, c deed.Check, room string) (ran gate.Ran) {
+	return func(ctx context.Context, c deed.Check, room string) (ran gate.RunResult) {
 		ran.Result = in.Around(ctx, c, func(ctx context.Context, w io.Writer) deed.CheckResult {
 			a.listener = w
 			defer func() { a.listener = nil }()
@@ -120,7 +120,7 @@ func (a *run) watched(in Rerun) func(context.Context, deed.Check, string) gate.R
 	}
 }
 
-// asRecorded answers as the person did who was asked then.
+// asRecorded repeats the answers that the person gave then.
 func asRecorded(v deed.Verdict) func(context.Context, deed.Check, gate.Question) (bool, string, error) {
 	return func(_ context.Context, c deed.Check, q gate.Question) (bool, string, error) {
 		name := gate.CheckName(c)
@@ -129,8 +129,8 @@ func asRecorded(v deed.Verdict) func(context.Context, deed.Check, gate.Question)
 	}
 }
 
-// rebuild makes the base and what the patch makes of it. The source may have moved on: then the commit is tried that the
-// bundle names.
+// rebuild creates the base and the patched tree. The source may have changed since: then the commit that the bundle
+// names is tried.
 func (a *run) rebuild(ctx context.Context, in Rerun) error {
 	tries := []deed.TaskSpec{in.Spec}
 	if w := in.Spec.Workspace; w != nil && w.Source != "" && w.Ref == "" && in.Commit != "" && (w.Type == "" || w.Type == deed.SeedGit) {
@@ -184,8 +184,8 @@ func (a *run) change(ctx context.Context, patch string) error {
 	return nil
 }
 
-// hold compares two verdicts in what they say of checks, one by one: two checks may have the same name.
-func hold(recorded, now deed.Verdict) Repeated {
+// compareVerdicts compares two verdicts by their checks, one by one: two checks may have the same name.
+func compareVerdicts(recorded, now deed.Verdict) Repeated {
 	out := Repeated{Same: true, Verdict: now, Checks: []RepeatedCheck{}}
 	at := func(v deed.Verdict, i int) (c deed.CheckResult) {
 		if i < len(v.Checks) {
@@ -214,7 +214,7 @@ func codesOf(v deed.Verdict, check string) map[string]bool {
 	return m
 }
 
-// differences says by name what the two runs of a check do not agree on.
+// differences describes what the two runs of a check disagree about.
 func differences(o, n deed.CheckResult, was, is map[string]bool) []string {
 	var out []string
 	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
@@ -250,7 +250,7 @@ func differences(o, n deed.CheckResult, was, is map[string]bool) []string {
 	}{
 		{"newly failing", a.NewlyFailing, b.NewlyFailing},
 		{"still failing", a.StillFailing, b.StillFailing},
-		{"mended", a.Fixed, b.Fixed},
+		{"fixed", a.Fixed, b.Fixed},
 		{"gone", a.Vanished, b.Vanished},
 		{"newly skipped", a.NewlySkipped, b.NewlySkipped},
 		{"introduced", a.Introduced, b.Introduced},

@@ -26,7 +26,7 @@ func TestRerunHoldsEachCheckAgainstItsOwn(t *testing.T) {
 		"one that is not run":         {verdict("test", "passed", "lint", "passed"), verdict("test", "passed"), false, 2},
 		"another in the place of one": {verdict("test", "passed"), verdict("lint", "passed"), false, 1},
 	} {
-		got := hold(c.recorded, c.now)
+		got := compareVerdicts(c.recorded, c.now)
 		if got.Same != c.same || len(got.Checks) != c.checks {
 			t.Errorf("%s: %+v", name, got)
 		}

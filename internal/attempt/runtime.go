@@ -56,8 +56,8 @@ func (a *run) resolveRuntime(ctx context.Context) error {
 	return nil
 }
 
-// site lays out a WordPress of its own for one cell, and returns the mounts that make it. Without WordPress these are
-// the components alone.
+// site lays out a separate WordPress for one cell, and returns the mounts for it. Without WordPress these are only
+// the components.
 func (a *run) site(ctx context.Context, p place) (*wordpress.Site, []component.Mount, error) {
 	if a.runtime.stack.WordPress == "" {
 		return nil, a.runtime.resolved.Mounts, nil
@@ -77,13 +77,13 @@ func (a *run) site(ctx context.Context, p place) (*wordpress.Site, []component.M
 	return s, s.Mounts(), nil
 }
 
-// boot starts the WordPress of a cell once and activates its plugins, and brings the records of the components up to date.
+// boot starts the WordPress of a cell once, activates its plugins, and updates the records of the components.
 func (a *run) boot(ctx context.Context, c cell, records []codebox.ComponentContractResult) (*wordpress.Boot, error) {
 	if c.site == nil {
 		component.Mounted(records)
 		for i := range records {
 			if r := &records[i]; r.ActivationStatus == codebox.ActivationPending && r.Status != codebox.ComponentFailed {
-				r.ActivationStatus = codebox.ActivationNotApplicable // there is nothing that it could become active in
+				r.ActivationStatus = codebox.ActivationNotApplicable // there is no WordPress to activate it in
 			}
 		}
 		return nil, nil
@@ -98,7 +98,7 @@ func (a *run) boot(ctx context.Context, c cell, records []codebox.ComponentContr
 	return &b, nil
 }
 
-// bootAgent starts the agent's WordPress. What it showed is evidence, above all when it did not come up.
+// bootAgent starts the agent's WordPress. Its output is evidence, above all when it did not start.
 func (a *run) bootAgent(ctx context.Context) error {
 	b, err := a.boot(ctx, a.agent, a.runtime.resolved.Components)
 	if b == nil {
@@ -119,7 +119,7 @@ func (a *run) bootAgent(ctx context.Context) error {
 	return err
 }
 
-// printed is the end of what PHP printed.
+// printed is the end of the output of PHP.
 func printed(out []byte) string {
 	if len(out) > tailSize {
 		out = out[len(out)-tailSize:]
@@ -127,10 +127,10 @@ func printed(out []byte) string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(out), "\uFFFD"))
 }
 
-// phpTimeout bounds one start of PHP that deed itself asks for.
+// phpTimeout bounds one start of PHP by deed itself.
 const phpTimeout = time.Minute
 
-// componentRecords is what became of the components, for whoever asked for them.
+// componentRecords says what became of each component, for the caller.
 func (a *run) componentRecords() []json.RawMessage {
 	var out []json.RawMessage
 	for _, c := range a.runtime.resolved.Components {
@@ -151,7 +151,7 @@ func (a *run) runtimeNotes() []string {
 	return out
 }
 
-// A runtimeRecord is what a reader of the evidence learns about the runtime. It names no place of the machine.
+// A runtimeRecord is what a reader of the evidence learns about the runtime. It names no path of the machine.
 type runtimeRecord struct {
 	WordPress   *wordpress.Boot                   `json:"wordpress,omitempty"`
 	Components  []codebox.ComponentContractResult `json:"components,omitempty"`
@@ -180,7 +180,7 @@ func (a *run) runtimeRecord() runtimeRecord {
 	return out
 }
 
-// runtimeDiagnostics tells the caller what it should know about components that are there all the same.
+// runtimeDiagnostics lists what the caller should know about components that are usable all the same.
 func (a *run) runtimeDiagnostics() []evidence.Diagnostic {
 	var out []evidence.Diagnostic
 	for _, d := range a.runtime.resolved.Diagnostics {
@@ -197,7 +197,7 @@ func (a *run) runtimeDiagnostics() []evidence.Diagnostic {
 	return out
 }
 
-// withoutSources is a runtime stack as a stranger may read it: what is mounted is in the record of the runtime.
+// withoutSources is a runtime stack as others may read it: the record of the runtime lists what is mounted.
 func withoutSources(raw json.RawMessage) json.RawMessage {
 	var s codebox.RuntimeStack
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {

@@ -30,10 +30,10 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 		dir: r.Home.Attempt(l.Ref.AttemptID), owner: l.Attempt.Record.RunnerID, started: r.Clock(), redactor: redact.New(nil),
 	}
 	defer func() {
-		a.kept = a.kept || err != nil // another sweeper is at work in it, or the next one will be
+		a.kept = a.kept || err != nil // another sweeper is working on it, or the next one will
 		a.cleanup()
 	}()
-	left, goes := a.left(l)
+	left, goes := a.resumable(l)
 	a.checkpointed = goes
 	s, ok, err := a.adopt()
 	if err != nil {
@@ -45,7 +45,8 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 		if err == nil || !errors.Is(err, store.ErrInvalid) {
 			return err == nil, err
 		}
-		// The store will never take it: put it aside, or every sweep tries again and the task runs for ever.
+		// The store will never accept it: put it aside, or every sweep tries again and the task stays running
+		// forever.
 		if err := a.putAside(); err != nil {
 			return false, err
 		}
@@ -55,15 +56,15 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 		a.plan = p
 		a.redactor = redact.New(p.hidden)
 	}
-	// A journal that cannot be read is not worth losing the settlement for.
+	// An unreadable journal is no reason to lose the settlement.
 	a.events, _ = journal.Read(a.path("journal.jsonl"))
 	a.recount(ctx)
 	// Without a brief that can be read the bundle says less.
 	if doc, err := ReadBrief(a.dir, BriefFile, l.Attempt.BriefHash); err == nil {
-		a.brief, _ = known(doc)
+		a.brief, _ = briefOf(doc)
 	}
 	a.note(history.KindLost, map[string]any{"reason": l.Reason, "runner_id": l.Attempt.Record.RunnerID, "swept_by": r.RunnerID})
-	a.found(why, left.Turn)
+	a.recoverOutput(why, left.Turn)
 	e := end{class: failure.Lost, err: why}
 	if goes {
 		left.Answers = max(left.Answers, a.answered())
@@ -74,7 +75,7 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 	if e.spare, err = a.spared(ctx); err != nil {
 		return false, err
 	}
-	if l.Task.CancelRequested { // nobody is left to obey it
+	if l.Task.CancelRequested { // the agent is gone, so it needs no cancelling
 		e = end{class: failure.Canceled, err: &canceled{l.Task.CancelReason}}
 	}
 	return false, guard(func() error {
@@ -83,8 +84,8 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 	})
 }
 
-// left is where the conversation of a lost attempt stands, when it can go on.
-func (a *run) left(l store.Lost) (checkpoint, bool) {
+// resumable returns where the conversation of a lost attempt stands, if it can continue.
+func (a *run) resumable(l store.Lost) (checkpoint, bool) {
 	var c checkpoint
 	if l.Attempt.Checkpoint == nil || json.Unmarshal(l.Attempt.Checkpoint, &c) != nil {
 		return c, false
@@ -92,12 +93,12 @@ func (a *run) left(l store.Lost) (checkpoint, bool) {
 	return c, a.hasDir(l.Ref.AttemptID)
 }
 
-// maxSpared is how many lost attempts of a task are given back, because their conversation goes on. Beyond it they are
-// used up, so that work which takes deed down with it ends.
+// maxSpared bounds how many lost attempts of a task do not count as used because their conversation continues. Beyond
+// it they count, so that work which crashes deed every time comes to an end.
 const maxSpared = 10
 
-// spared reports whether a lost attempt is given back: a conversation goes on, its own or the one that it was about to take
-// up.
+// spared reports whether a lost attempt does not count as used: a conversation continues, its own or the one that it
+// was about to take over.
 func (a *run) spared(ctx context.Context) (bool, error) {
 	if a.OneShot {
 		return false, nil
@@ -116,8 +117,8 @@ func (a *run) spared(ctx context.Context) (bool, error) {
 	return lost < maxSpared && (waits || a.checkpointed), nil
 }
 
-// recount takes the account of a lost attempt from its journal: what the store has may be a moment older. A journal that
-// says less is not believed.
+// recount takes the usage of a lost attempt from its journal: what the store has may be slightly older. A journal
+// with lower numbers is not believed.
 func (a *run) recount(ctx context.Context) {
 	if a.plan.driver == nil || len(a.events) == 0 {
 		return
@@ -127,9 +128,9 @@ func (a *run) recount(ctx context.Context) {
 		return
 	}
 	rows = slices.DeleteFunc(rows, func(r store.UsageRow) bool { return r.AttemptID != a.claim.Ref.AttemptID })
-	var at time.Time // of the event that is counted
+	var at time.Time // the time of the event that is counted
 	l := ledger{Meter: usage.NewMeter(usage.ModelOf(a.plan.adapter, a.plan.model), usage.Limits{}, usage.Before{}, usage.NewPrices(a.Config.Prices, a.plan.adapter), func() time.Time { return at })}
-	var began time.Time // of the turn that is counted
+	var began time.Time // the start of the turn that is counted
 	for _, e := range a.events {
 		if t, err := e.At.Time(); err == nil {
 			at = t
@@ -160,7 +161,7 @@ func (a *run) recount(ctx context.Context) {
 	}
 }
 
-// count adds an event of the journal to an account. There is no bound to reach.
+// count adds an event of the journal to the usage. No limit applies here.
 func count[T any](l *ledger, e journal.Entry) {
 	var detail T
 	if json.Unmarshal(e.Detail, &detail) == nil {
@@ -168,7 +169,7 @@ func count[T any](l *ledger, e journal.Entry) {
 	}
 }
 
-// answered is how often the model had answered in the conversation, as the journal of a lost attempt has it.
+// answered is the number of the model's answers in the conversation, according to the journal of a lost attempt.
 func (a *run) answered() int {
 	n := 0
 	for _, e := range a.events {
@@ -189,9 +190,9 @@ func (a *run) answered() int {
 	return n
 }
 
-// found takes up the output that a dead runner left of the turn that it was in; it was redacted when it was written. How
-// the agent ended is not known.
-func (a *run) found(why error, turn int) {
+// recoverOutput takes over the output that a dead runner left of its last turn; it was redacted when it was written.
+// How the agent ended is unknown.
+func (a *run) recoverOutput(why error, turn int) {
 	y := &driver.Yield{Kind: driver.YieldEnd, ExitStatus: agentruntime.ExitError, Class: failure.Lost, Err: why}
 	y.Proc.Code = -1
 	for name, dst := range map[string]*string{driver.StdoutFile: &y.StdoutPath, driver.StderrFile: &y.StderrPath} {
@@ -203,7 +204,7 @@ func (a *run) found(why error, turn int) {
 	}
 }
 
-// Abort settles a claim that could not even be started, such as one for which no supervisor could be had.
+// Abort settles a claim whose attempt could not even start, for example because no supervisor was available.
 func (r *Runner) Abort(ctx context.Context, c *store.Claim, cause error) error {
 	a := &run{Runner: r, claim: c, dir: r.Home.Attempt(c.Ref.AttemptID), owner: r.RunnerID, started: r.Clock(), redactor: redact.New(nil)}
 	if p, err := a.resolve(ctx); err == nil {
@@ -221,7 +222,7 @@ func (r *Runner) Abort(ctx context.Context, c *store.Claim, cause error) error {
 const maxSettlement = 32 << 20
 
 // adopt returns the settlement inside a finished bundle of this attempt. The bundle must verify, signed by this
-// installation's own key; anything else is not adopted and is put aside.
+// installation's own key; any other is put aside.
 func (a *run) adopt() (store.Settlement, bool, error) {
 	var s store.Settlement
 	dir := a.Home.Bundle(a.claim.Ref.AttemptID)
@@ -240,7 +241,7 @@ func (a *run) adopt() (store.Settlement, bool, error) {
 	return store.Settlement{}, false, a.putAside()
 }
 
-// putAside keeps a bundle that cannot be adopted under another name.
+// putAside renames a bundle that cannot be adopted.
 func (a *run) putAside() error {
 	dir := a.Home.Bundle(a.claim.Ref.AttemptID)
 	if err := os.Rename(dir, dir+".refused"); err != nil && !errors.Is(err, fs.ErrNotExist) { // another sweeper was faster

@@ -11,7 +11,8 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// self is the agent that this runtime is, pinned for the attempt: what is accepted while it runs holds for later ones.
+// self is the agent of this runtime, pinned for the attempt: a version that is accepted while it runs applies to
+// later attempts.
 type self struct{ identity.Pinned }
 
 // self reads the agent and one version of its constitution; see identity.Book.Pin.
@@ -31,7 +32,7 @@ func (r *Runner) self(ctx context.Context, number int64) (*self, error) {
 	return &self{*p}, nil
 }
 
-// keepVersion holds a conversation that goes on to the constitution that it was begun with.
+// keepVersion keeps a continued conversation at the constitution version that it began with.
 func (a *run) keepVersion(ctx context.Context) (err error) {
 	if a.plan.agent == nil || a.resumed == nil || a.resumed.Constitution == nil || a.plan.agent.Number == *a.resumed.Constitution {
 		return nil
@@ -54,7 +55,7 @@ func (s *self) version() *int64 {
 	return &s.Number
 }
 
-// provenance adds who worked to what a bundle says of its agent.
+// provenance adds the agent's identity to the provenance of a bundle.
 func (s *self) provenance(agent map[string]any) map[string]any {
 	if s == nil {
 		return agent
@@ -66,8 +67,8 @@ func (s *self) provenance(agent map[string]any) map[string]any {
 	return agent
 }
 
-// told is what the brief says of the agent.
-func (s *self) told() *brief.Agent {
+// briefAgent returns what the brief says about the agent.
+func (s *self) briefAgent() *brief.Agent {
 	if s == nil {
 		return nil
 	}

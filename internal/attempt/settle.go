@@ -28,8 +28,8 @@ import (
 type end struct {
 	class failure.Class
 	err   error
-	after time.Duration // a wait that was asked for
-	spare bool          // the attempt is given back, although its class would use it up
+	after time.Duration // a wait that was requested
+	spare bool          // the attempt does not count as used, although its class would
 }
 
 // classify decides by precedence: cancelled, then what the driver or deed itself ran into, then the gate.
@@ -42,7 +42,7 @@ func (a *run) classify(ctx context.Context, err error) end {
 	case ctx.Err() != nil && errors.Is(cause, driver.ErrCanceled):
 		return end{class: failure.Canceled, err: cause}
 	case ctx.Err() != nil && errors.As(cause, &f):
-		return end{class: f.Class, err: cause} // a deadline of the caller's
+		return end{class: f.Class, err: cause} // a deadline set by the caller
 	case ctx.Err() != nil:
 		return end{class: failure.Interrupted, err: cause}
 	}
@@ -56,8 +56,8 @@ func (a *run) classify(ctx context.Context, err error) end {
 	return e
 }
 
-// finish writes the bundle, then settles. In this order, because a bundle without a settlement is adopted at the
-// next boot, and a settlement without a bundle would be a claim without evidence.
+// finish writes the bundle, then settles. In this order, because a bundle without a settlement is adopted by the next
+// sweep, and a settlement without a bundle would be a claim without evidence.
 func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	s := a.settlement(e)
 	if a.kept = a.keeps(e.class, s.Status); !a.kept {
@@ -75,19 +75,19 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	final := a.Home.Bundle(a.claim.Ref.AttemptID)
 	sealed, err := a.publish(ctx, &s, e)
 	if err != nil {
-		// Another sweeper published it first and lost the fence to this one: the evidence is there, settle with it. That one removed what it had
-		// copied, so the fault may as well be a file that went while it was read.
+		// Another sweeper published it first and then lost the fence to this one: the evidence exists, so settle with
+		// it. That sweeper removed what it had copied, so the fault may be a file that disappeared while it was read.
 		if adopted, ok, aerr := a.adopt(); aerr == nil && ok {
 			res.Settlement, res.BundleDir = adopted, final
 			return res, a.Store.Settle(ctx, a.claim.Ref, adopted)
 		}
-		if a.superseded(ctx) { // it is not this one's any more to say that it cannot be shown
+		if a.superseded(ctx) { // reporting that it cannot be shown is up to the new owner
 			a.releaseClaim(ctx)
 			return res, fmt.Errorf("settle attempt %s: %w", a.claim.Ref.AttemptID, store.ErrFenced)
 		}
 	}
 	if err != nil {
-		// The work cannot be shown, so it does not count. A bundle that says so may still find room.
+		// The work cannot be shown, so it does not count. There may still be space for a bundle that says so.
 		if !a.kept {
 			a.release()
 		}
@@ -98,7 +98,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		s = a.settlement(e)
 		sealed, err = a.publish(ctx, &s, e)
 	}
-	var copied []string // what the bundle has now
+	var copied []string // now the content of the bundle
 	if err == nil {
 		res.BundleDir = final
 		s.BundleID = sealed.ID
@@ -115,7 +115,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		return res, fmt.Errorf("redact the settlement: %w", err)
 	}
 	res.Settlement, res.Account = s, a.account
-	res.Refusals, res.Same, res.Resumed = a.conversation.recoveries, a.conversation.same, a.resumed != nil && !a.resumed.anew
+	res.Refusals, res.Same, res.Resumed = a.conversation.recoveries, a.conversation.same, a.resumed != nil && !a.resumed.restarted
 	for _, y := range a.conversation.yields {
 		res.Exits = append(res.Exits, y.Proc)
 	}
@@ -134,7 +134,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	return res, nil
 }
 
-// dropUntrusted leaves only what deed itself says about the attempt.
+// dropUntrusted keeps only what deed itself recorded about the attempt.
 func (a *run) dropUntrusted() {
 	if a.evidence != nil {
 		_ = a.evidence.Abort()
@@ -145,16 +145,16 @@ func (a *run) dropUntrusted() {
 	a.brief.Text = ""
 }
 
-// With this much room nothing that an agent may leave can keep the evidence from being written.
+// With this much free space, nothing that an agent may leave can keep the evidence from being written.
 const (
 	roomBytes = 8 << 30
 	roomFiles = 100_000
 )
 
-// makeRoom removes the trees that the evidence does not need any more. It does so before the evidence is written where
-// the room for it could be short: an agent that filled the disk must not be able to prevent it. Elsewhere it happens
-// beside the writing, and cleanup waits for it. A conversation keeps them until the bundle is there, so that a crash before
-// that loses no work; where there is no room it cannot go on.
+// makeRoom removes the trees that the evidence does not need any more. If disk space may be short, it does so before
+// the evidence is written: an agent that filled the disk must not be able to prevent it. Otherwise it happens
+// concurrently with the writing, and cleanup waits for it. A conversation keeps the trees until the bundle exists, so
+// that a crash before that loses no work; if there is no space, it cannot continue.
 func (a *run) makeRoom(ctx context.Context) error {
 	bytes, files := a.Home.Room()
 	short := bytes < roomBytes || files < roomFiles
@@ -171,12 +171,12 @@ func (a *run) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-// release removes trees, and more of the attempt's directory; cleanup waits for it.
+// release removes trees, and more of the attempt's directory, in the background; cleanup waits for it.
 func (a *run) release(more ...string) {
 	a.trees.Wait()
 	a.trees.Go(func() {
 		for _, d := range append(more, "workspace", baseDir, "home", "tmp", "exchange", "site", "components") {
-			_ = workspace.Remove(a.path(d)) // what is left, cleanup tries again
+			_ = workspace.Remove(a.path(d)) // cleanup retries what is left
 		}
 	})
 }
@@ -243,13 +243,13 @@ func (a *run) settlement(e end) store.Settlement {
 	return s
 }
 
-// actionBlocked is the kind of the required action of an agent that says it waits for a person.
+// actionBlocked is the kind of the required action of an agent that says that it waits for a person.
 const actionBlocked = "agent_blocked"
 
-// maxError bounds what a task says of its last failure; the whole is in the bundle.
+// maxError bounds the text of a task's last failure; the bundle has the whole.
 const maxError = 8 << 10
 
-// outcome is deed's own account: files as the change set has them, never as the agent said.
+// outcome is deed's own account: files as in the change set, never as the agent reports them.
 func (a *run) outcome(st agentruntime.TaskStatus, m agentruntime.MachineStatus, summary string) *agentruntime.TaskOutcome {
 	o := &agentruntime.TaskOutcome{Status: st, MachineStatus: m, OperatorSummary: summary}
 	for _, f := range a.changes.Files() {
@@ -265,7 +265,7 @@ func (a *run) outcome(st agentruntime.TaskStatus, m agentruntime.MachineStatus, 
 				o.FollowUpTasks = c.FollowUpTasks
 			}
 			for _, m := range c.ExternalMessages {
-				if _, ok := a.mayTell(m); ok {
+				if _, ok := a.messageState(m); ok {
 					o.ExternalMessages = append(o.ExternalMessages, m)
 				}
 			}
@@ -274,7 +274,7 @@ func (a *run) outcome(st agentruntime.TaskStatus, m agentruntime.MachineStatus, 
 	return o
 }
 
-// summary says in deed's words what was found.
+// summary describes the result in deed's words.
 func (a *run) summary() string {
 	parts := []string{"accepted"}
 	switch n := len(a.changes.Files()); n {
@@ -304,7 +304,7 @@ func (a *run) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// remedyOf is what a failure says to do about it.
+// remedyOf returns the remedy that a failure suggests.
 func remedyOf(err error) string {
 	var f *failure.Error
 	if errors.As(err, &f) {
@@ -313,7 +313,7 @@ func remedyOf(err error) string {
 	return ""
 }
 
-// diagnostics holds what helps a person and decides nothing: the agent's claim among it.
+// diagnostics holds what helps a person and decides nothing, such as the agent's claim.
 func (a *run) diagnostics(e end) json.RawMessage {
 	d := map[string]any{"class": e.class, "about": e.class.Rule().About}
 	if e.err != nil {
@@ -341,7 +341,7 @@ func (a *run) diagnostics(e end) json.RawMessage {
 			}
 			refused := 0
 			for _, m := range y.Claim.ExternalMessages {
-				if _, ok := a.mayTell(m); !ok {
+				if _, ok := a.messageState(m); !ok {
 					refused++
 				}
 			}
@@ -367,7 +367,7 @@ func claimDoc(c *driver.Claim) map[string]any {
 	}
 }
 
-// outbox turns what an accepted claim asks for into items, as far as the profile allows.
+// outbox turns the requests of an accepted claim into items, as far as the profile allows.
 func (a *run) outbox() []store.OutboxItem {
 	var out []store.OutboxItem
 	c := a.yield().Claim
@@ -380,16 +380,16 @@ func (a *run) outbox() []store.OutboxItem {
 		}
 	}
 	for i, m := range c.ExternalMessages {
-		if state, ok := a.mayTell(m); ok {
+		if state, ok := a.messageState(m); ok {
 			out = append(out, store.OutboxItem{Kind: store.OutboxExternalMessage, Ordinal: i, Body: m, State: state})
 		}
 	}
 	return out
 }
 
-// mayTell says whether a message of the agent's leaves, and as what. Whether there is such a target, and whether it takes messages of
-// this profile, is found out when it is sent: an operator can mend that.
-func (a *run) mayTell(message json.RawMessage) (state string, ok bool) {
+// messageState says whether a message of the agent may be sent, and in which state it is stored. Whether its target
+// exists, and accepts messages of this profile, is found out when it is sent: an operator can fix that.
+func (a *run) messageState(message json.RawMessage) (state string, ok bool) {
 	if !a.plan.profile.ResultPolicy.AllowExternalMessages {
 		return "", false
 	}
@@ -406,12 +406,12 @@ func (a *run) mayTell(message json.RawMessage) (state string, ok bool) {
 // artifactDir is where a bundle keeps the agent's artifacts.
 const artifactDir = "files/artifacts"
 
-// artifactRecords are the accepted artifacts. The gate looked at each, so they are verified.
+// artifactRecords are the accepted artifacts. The gate examined each, so they are verified.
 func (a *run) artifactRecords(now time.Time) []agentruntime.ArtifactRecord {
 	var out []agentruntime.ArtifactRecord
 	usual := agentruntime.RoleOutput
 	if typ, err := a.Config.Type(a.claim.Task.Record.TaskType); err == nil && len(typ.ArtifactRoles) > 0 {
-		usual = agentruntime.ArtifactRole(typ.ArtifactRoles[0]) // what the type's tasks leave
+		usual = agentruntime.ArtifactRole(typ.ArtifactRoles[0]) // usual for tasks of the type
 	}
 	for _, p := range a.artifacts.Names {
 		role := usual

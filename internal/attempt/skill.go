@@ -23,8 +23,9 @@ const (
 	insideCommands = "/run/deed/commands"
 )
 
-// placeSkills puts the versions that the task was admitted with into the attempt's directory: what becomes of an installed folder from
-// here on is nothing to this attempt. One that goes on from another gets them anew, since the agent may have been at those.
+// placeSkills writes the versions that the task was admitted with into the attempt's directory: later changes of an
+// installed folder do not affect this attempt. A continued attempt gets fresh copies, since the agent may have
+// changed the old ones.
 func (a *run) placeSkills() error {
 	pins := a.plan.spec.Skills
 	if len(pins) == 0 {
@@ -53,7 +54,7 @@ func (a *run) placeSkills() error {
 	return nil
 }
 
-// layOut writes trees into directories of their own, for reading.
+// layOut writes trees into directories of their own, read-only.
 func (a *run) layOut(trees map[string]filetree.Tree) error {
 	for _, dir := range []string{a.path("skills"), a.path("commands")} {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +82,7 @@ func (a *run) skillsDir() string {
 	return a.path("skills")
 }
 
-// skillDirs says where the skills and their commands are, for the driver; both are empty without any.
+// skillDirs returns where the skills and their commands are, for the driver; both are empty if there are none.
 func (a *run) skillDirs() (skills, commands string) {
 	if len(a.skills) == 0 {
 		return "", ""
@@ -89,7 +90,7 @@ func (a *run) skillDirs() (skills, commands string) {
 	return a.path("skills"), a.path("commands")
 }
 
-// skillMounts shows the skills to a contained agent, for reading only.
+// skillMounts mounts the skills for a contained agent, read-only.
 func (a *run) skillMounts() []sandbox.Mount {
 	if len(a.skills) == 0 {
 		return nil
@@ -97,11 +98,12 @@ func (a *run) skillMounts() []sandbox.Mount {
 	return []sandbox.Mount{{Source: a.path("skills"), Target: insideSkills}, {Source: a.path("commands"), Target: insideCommands}}
 }
 
-// maxToldSchema bounds an output schema that is told; a longer one is in the skill's folder.
-const maxToldSchema = 4 << 10
+// maxSchemaInBrief bounds an output schema that is put into the brief; a longer one is in the skill's folder.
+const maxSchemaInBrief = 4 << 10
 
-// toldSkills is what the brief says of the skills. The instructions of one that the profile only offers are for the agent to open.
-func (a *run) toldSkills() []brief.Skill {
+// briefSkills returns what the brief says about the skills. If the profile only offers a skill, the agent opens its
+// instructions itself.
+func (a *run) briefSkills() []brief.Skill {
 	var out []brief.Skill
 	for i, s := range a.skills {
 		b := brief.Skill{ID: s.ID(), Version: s.Version, Digest: s.Digest, Description: s.Manifest.Description}
@@ -125,7 +127,7 @@ func skillBody(s *skill.Skill) string {
 	}
 	if s.Output != nil {
 		text := fmt.Sprintf("Leave your result as JSON in $DEED_ARTIFACTS/%s. It must pass the schema %s", s.OutputFile(), s.Manifest.OutputSchemaID)
-		if len(s.Output) <= maxToldSchema {
+		if len(s.Output) <= maxSchemaInBrief {
 			text += ":\n\n" + string(s.Output)
 		} else {
 			text += ", which is among the skill's files."

@@ -16,15 +16,15 @@ import (
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
-// Bounds of what a conversation leaves in the bundle besides its recorded streams.
+// Bounds on what a conversation leaves in the bundle in addition to its recorded streams.
 const (
-	maxAgentCalls = 2000      // tool calls that the transcript tells one by one
+	maxAgentCalls = 2000      // tool calls that the transcript lists one by one
 	maxKeptFiles  = 5000      // outputs of tools and journals of subagents
 	maxKeptBytes  = 256 << 20 // of these together
 )
 
-// addToolCalls tells the tools that the agent called, as far as it let that be seen, and the commands that deed itself ran
-// on the change, as calls of a tool, for readers of that contract.
+// addToolCalls lists the tools that the agent called, as far as its driver shows them. For readers of that contract
+// it also lists the commands that deed itself ran on the change, as calls of a tool.
 func (a *run) addToolCalls(w *bundle.Writer) error {
 	calls, more := a.agentCalls()
 	if a.verdict != nil {
@@ -64,7 +64,7 @@ func (a *run) agentCalls() (calls []bundle.ToolCallEvidence, more int) {
 				more++
 				continue
 			}
-			// Agents number their calls anew in every turn.
+			// Agents number their calls from the start again in every turn.
 			id := fmt.Sprintf("agent-%d", len(calls)+1)
 			index[c.CallID] = len(calls)
 			calls = append(calls, bundle.ToolCallEvidence{
@@ -106,7 +106,7 @@ const attemptDir = "files/attempt"
 // keptDirs are the directories of the run that a driver may fill: whole outputs of tools, journals of subagents.
 var keptDirs = []string{"tools", "subagents"}
 
-// addKept adds what a driver left beside its streams. It is redacted by the driver, and by the writer once more.
+// addKept adds what a driver left next to its streams. The driver redacted it, and the writer does so again.
 func (a *run) addKept(w *bundle.Writer) error {
 	root, err := os.OpenRoot(a.path("run"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,24 +20,24 @@ import (
 // maxRepeats is how often an agent may make the same call and get the same result, in a row, before it is ended.
 const maxRepeats = 10
 
-// What one attempt's agent may leave in the journal, and in deed's memory. Beyond it what it says and what its tools
-// printed is only counted; the recorded stream has the whole.
+// Limits on what one attempt's agent may leave in the journal, and in deed's memory. Beyond them, what it says and
+// what its tools print is only counted; the recorded stream has everything.
 const (
-	maxToldEvents = 50_000
-	maxToldBytes  = 48 << 20
+	maxJournalEvents = 50_000
+	maxJournalBytes  = 48 << 20
 )
 
-// What deed decides by it keeps whole: answers, usage, decisions and the like. An agent that tells more of them is ended,
-// because no work takes as many.
+// What deed decides by is kept whole: answers, usage, decisions and the like. An agent that reports more of them than
+// this is ended, because no work needs as many.
 const maxWeighed = 100_000
 
 // maxOpenCalls is how many calls without a result are remembered.
 const maxOpenCalls = 4096
 
-// A watch counts what an agent does and ends its turn when a bound is reached. It sees events only, so it holds for every
-// driver that tells them.
+// A watch counts what an agent does and ends its turn when a limit is reached. It sees only events, so it works for
+// every driver that reports them.
 type watch struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	end    context.CancelCauseFunc
 	began  time.Time     // the turn
 	spent  time.Duration // by the turns before it
@@ -48,12 +48,12 @@ type watch struct {
 	last    [sha256.Size]byte            // the last call with its result
 	repeats int
 
-	streams   bool // the agent's answer arrives
-	told      int
-	toldBytes int
-	untold    int // events beyond the bound
-	weighed   int
-	bounded   bool // the turn is being ended, and the journal says why
+	streams    bool // the agent's answer is arriving
+	events     int
+	eventBytes int
+	dropped    int // events beyond the limit, which the journal lacks
+	weighed    int
+	bounded    bool // the turn is being ended, and the journal has the reason
 }
 
 // begin is the start of a turn; end cancels it.
@@ -105,7 +105,8 @@ func (w *watch) stop(f *failure.Error) {
 	}
 }
 
-// bound reports whether this is the first bound that the turn reaches. What comes until the agent is gone reaches it again.
+// bound reports whether this is the first limit that the turn reaches. Events that arrive until the agent is gone
+// reach it again.
 func (w *watch) bound() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,8 +115,8 @@ func (w *watch) bound() bool {
 	return first
 }
 
-// weigh counts what deed keeps whole.
-func (w *watch) weigh(detail any) *failure.Error {
+// countWhole counts the events that deed keeps whole.
+func (w *watch) countWhole(detail any) *failure.Error {
 	switch detail.(type) {
 	case agentruntime.Turn, agentruntime.Usage, agentruntime.SubagentRun, agentruntime.ContextCompaction, agentruntime.PolicyDecision, driver.SessionInfo:
 	default:
@@ -129,16 +130,16 @@ func (w *watch) weigh(detail any) *failure.Error {
 	return failure.New(failure.Limit, "watch the agent", fmt.Errorf("it told more than %d answers, uses and decisions", maxWeighed), "make the work smaller")
 }
 
-// room reports whether an event of the agent's may still be told, by its size.
-func (w *watch) room(size int) bool {
+// hasRoom reports whether an event of the agent may still go into the journal, by its size.
+func (w *watch) hasRoom(size int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.told >= maxToldEvents || w.toldBytes+size > maxToldBytes {
-		w.untold++
+	if w.events >= maxJournalEvents || w.eventBytes+size > maxJournalBytes {
+		w.dropped++
 		return false
 	}
-	w.told++
-	w.toldBytes += size
+	w.events++
+	w.eventBytes += size
 	return true
 }
 
@@ -159,12 +160,12 @@ func (w *watch) call(c agentruntime.ToolCall) {
 	defer w.mu.Unlock()
 	w.called++
 	if len(w.open) >= maxOpenCalls {
-		clear(w.open) // most have no result to come
+		clear(w.open) // most will never have a result
 	}
 	w.open[c.CallID] = digest(c.Tool, string(c.Input), c.InputSHA)
 }
 
-// result finds out whether an agent goes in circles: the same call with the same result, many times in a row.
+// result detects an agent that goes in circles: the same call with the same result, many times in a row.
 func (w *watch) result(r agentruntime.ToolResult) *failure.Error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,19 +193,19 @@ func digest(parts ...string) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// sink takes what the driver sees: to the journal, to the watcher of a person, and to the bounds.
+// sink passes what the driver sees to the journal, to the person who watches, and to the limits.
 func (a *run) sink(ctx context.Context) driver.Sink {
 	return driver.SinkFunc(func(kind string, detail any) {
-		if f := a.watch.weigh(detail); f != nil {
+		if f := a.watch.countWhole(detail); f != nil {
 			a.bound(f)
 			return
 		}
-		a.tell(kind, detail)
+		a.journalEvent(kind, detail)
 		a.follow(ctx, kind)
 		var f *failure.Error
 		switch d := detail.(type) {
 		case driver.SessionInfo:
-			a.knowConversation(ctx, d)
+			a.saveConversation(ctx, d)
 		case agentruntime.Turn:
 			if d.SubagentID == "" {
 				f = a.watch.answered(a.plan.spec.MaxTurns)
@@ -235,7 +236,7 @@ func (a *run) sink(ctx context.Context) driver.Sink {
 	})
 }
 
-// bound ends the turn for a bound that the agent reached, and says so once.
+// bound ends the turn because of a limit that the agent reached, and notes it once.
 func (a *run) bound(f *failure.Error) {
 	if a.watch.bound() {
 		a.note(history.KindBound, map[string]any{"class": f.Class, "why": f.Error()})
@@ -243,7 +244,7 @@ func (a *run) bound(f *failure.Error) {
 	a.watch.stop(f)
 }
 
-// follow brings the attempt's state up to what the agent is seen to do.
+// follow updates the attempt's state to what the agent is seen to do.
 func (a *run) follow(ctx context.Context, kind string) {
 	switch kind {
 	case driver.EventText, driver.EventToolCall, driver.EventUsage, driver.EventTurn, driver.EventSubagent:
@@ -259,8 +260,8 @@ func (a *run) follow(ctx context.Context, kind string) {
 	}
 }
 
-// move takes the attempt to a state that people can see, with the cause. It decides nothing, so that a store which cannot
-// be written just now costs the agent nothing.
+// move sets the state of the attempt that people see, with the cause. It decides nothing, so a store that cannot be
+// written at the moment does not hurt the agent.
 func (a *run) move(ctx context.Context, to state.Attempt, cause string) {
 	a.stateMu.Lock()
 	defer a.stateMu.Unlock()
@@ -278,12 +279,12 @@ func (a *run) move(ctx context.Context, to state.Attempt, cause string) {
 	a.note(history.KindState, agentruntime.AgentStateChange{From: from, To: to, Cause: cause, At: agentruntime.At(a.Clock())})
 }
 
-// stateWait bounds how long a change of state may hold up the agent's events.
+// stateWait bounds how long a change of state may block the agent's events.
 const stateWait = 5 * time.Second
 
-// tell writes an event of the agent's to the journal. What an agent says and what its tools print has a bound; what deed
-// decides by has none.
-func (a *run) tell(kind string, detail any) {
+// journalEvent writes an event of the agent to the journal. What an agent says and what its tools print is limited;
+// what deed decides by is not.
+func (a *run) journalEvent(kind string, detail any) {
 	size := 0
 	switch d := detail.(type) {
 	case driver.Text:
@@ -297,7 +298,7 @@ func (a *run) tell(kind string, detail any) {
 		a.note(kind, detail)
 		return
 	}
-	if a.watch.room(size + 256) {
+	if a.watch.hasRoom(size + 256) {
 		a.note(kind, detail)
 	}
 }

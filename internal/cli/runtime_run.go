@@ -221,11 +221,11 @@ func (a *app) outcome(ctx context.Context, rt runtimeFlags, f *providerFlags, re
 	taskID := ""
 	defer func() {
 		if p := recover(); p != nil {
-			o, code = providertask.Unbegun(ctx, taskID, failure.New(failure.Panic, "answer the request", fmt.Errorf("panic: %v", p), "this is a fault in deed: please report it"))
+			o, code = providertask.NotStarted(ctx, taskID, failure.New(failure.Panic, "answer the request", fmt.Errorf("panic: %v", p), "this is a fault in deed: please report it"))
 		}
 	}()
 	refused := func(err error) (homeboy.Outcome, int) {
-		return providertask.Unbegun(ctx, taskID, failure.New(failure.Config, "read the request", err, "")) // whose own reason it finds
+		return providertask.NotStarted(ctx, taskID, failure.New(failure.Config, "read the request", err, "")) // whose own reason it finds
 	}
 	if err := distinct(fileFlag{"the request", f.request}, fileFlag{"--env-file", f.envFile}, fileFlag{"--result-file", f.result}); err != nil {
 		f.result = "" // nothing is written
@@ -248,7 +248,7 @@ func (a *app) outcome(ctx context.Context, rt runtimeFlags, f *providerFlags, re
 	case err != nil && exitCode(err) == ExitUsage:
 		return refused(err)
 	case err != nil:
-		return providertask.Unbegun(ctx, taskID, err)
+		return providertask.NotStarted(ctx, taskID, err)
 	}
 	s.Streams = streams
 	req, err := read(ctx, s)

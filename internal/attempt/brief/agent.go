@@ -7,7 +7,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 )
 
-// An Agent is who works, and what it wrote about itself. All that an attempt does is done by one version of it.
+// An Agent is who works, and what it wrote about itself. One attempt uses one version of it throughout.
 type Agent struct {
 	Identity     agentruntime.AgentIdentity
 	Constitution *agentruntime.AgentConstitution // nil: it has none
@@ -15,7 +15,7 @@ type Agent struct {
 	Purpose      string                          // the text of PURPOSE.md
 }
 
-// identityPart has nothing of the machine, so that an agent has one hash everywhere.
+// identityPart has nothing that depends on the machine, so that an agent has the same hash everywhere.
 type identityPart struct {
 	AgentID      string `json:"agent_id"`
 	InternalName string `json:"internal_name"`
@@ -23,7 +23,7 @@ type identityPart struct {
 	ExternalName string `json:"external_name,omitempty"`
 }
 
-// constitutionPart is the version that holds, whole: it is never dropped.
+// constitutionPart is the version in force, whole: it is never dropped.
 type constitutionPart struct {
 	Version     string `json:"version"`
 	SoulHash    string `json:"soul_hash"`

@@ -1,5 +1,5 @@
-// Package brief compiles what an agent is told and hashes it. It owns the text, its canonical document and the
-// replay grade; it does not decide who runs the task or what counts as done.
+// Package brief compiles what an agent gets to read about its task, and hashes it. It owns the text, its canonical
+// document and the replay grade; it does not decide who runs the task or what counts as done.
 package brief
 
 import (
@@ -22,7 +22,7 @@ const Version = "deed/brief/v2"
 // Input is everything that goes into a brief.
 type Input struct {
 	RuntimeName   string
-	Agent         *Agent // who this runtime is; nil: it has no agent, and nothing of one is in the brief
+	Agent         *Agent // the agent of this runtime; nil: it has none, and the brief has nothing of one
 	Intent        agentruntime.TaskIntent
 	Profile       agentruntime.SubagentProfile
 	AdapterID     string
@@ -31,16 +31,16 @@ type Input struct {
 	ProgramDigest string // of a script's own file; empty: it is not pinned
 	Model         string
 	Spec          deed.TaskSpec // effective, with the task type's part merged in
-	Required      []string      // artifacts that must be there at the end
+	Required      []string      // artifacts that must exist at the end
 	Base          string        // the digest of the workspace's first state
 	Commit        string        // the commit behind it, when it came from git
-	Answers       []Answer      // what people answered when an earlier attempt asked
-	House         *Instructions // what the repository itself says to agents; nil: nothing
-	Runtime       []string      // what there is to use besides the workspace, a sentence each
-	Skills        []Skill       // what the agent can do for this task, in the order in which it is told
+	Answers       []Answer      // people's answers to questions of earlier attempts
+	House         *Instructions // the repository's own instructions to agents; nil: none
+	Runtime       []string      // what can be used besides the workspace, one sentence each
+	Skills        []Skill       // what the agent can do for this task, in the order of the text
 	Artifacts     []Artifact    // of earlier steps of the workflow
-	Memory        []Memory      // recent tasks of the same agent, newest first; told when the profile includes it
-	Unpinned      []string      // inputs that nothing could give back, a sentence each; see Replay
+	Memory        []Memory      // recent tasks of the same agent, newest first; included if the profile says so
+	Unpinned      []string      // inputs that cannot be restored, one sentence each; see Replay
 }
 
 // Instructions are a file in which a repository tells agents how to work in it, as the base has it.
@@ -63,10 +63,10 @@ type Brief struct {
 	Hash     string // SHA-256 of the document, lower-case hex
 	Grade    string // one of the grades
 	Variant  Variant
-	Dropped  []Drop // what the agent was not told, in the order in which it was dropped
+	Dropped  []Drop // what was left out, in the order in which it was dropped
 }
 
-// A Document is what is hashed: the inputs and what was made of them.
+// A Document is what is hashed: the inputs and what was made from them.
 type Document struct {
 	Version  string  `json:"version"`
 	Inputs   frozen  `json:"inputs"`
@@ -108,8 +108,8 @@ func compile(f frozen) (Brief, error) {
 	return Brief{Text: text, Document: doc, Hash: Hash(doc), Grade: d.Replay.Grade, Variant: variant, Dropped: d.Dropped}, nil
 }
 
-// likelySize is about how many bytes a document has, so that it is written without being moved: the prompt, the texts that it is made
-// of, and what stands around each of the parts.
+// likelySize estimates the bytes of a document, so that its buffer need not grow: the prompt, the texts that it is
+// made from, and the structure around each part.
 func (d *Document) likelySize() int {
 	const aroundPart, escapes = 320, 16
 	n := len(d.Prompt)
@@ -128,7 +128,7 @@ func Hash(doc []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sections are the parts of the text, in the order in which the agent is told.
+// sections are the parts of the text, in the order in which the agent reads them.
 func (f *frozen) sections() []section {
 	one := func(rule, text string) []section { return []section{{rule: rule, text: text}} }
 	var memory []section
@@ -204,7 +204,7 @@ func rules(t taskPart) string {
 	return "## Rules\n\n" + strings.TrimRight(b.String(), "\n")
 }
 
-// visible are the checks that an agent is told of.
+// visible are the checks that the agent may know of.
 func visible(list []deed.Check) []deed.Check {
 	return slices.DeleteFunc(slices.Clone(list), func(c deed.Check) bool { return c.Hidden })
 }
@@ -252,7 +252,7 @@ func houseSection(h *instructionsPart) []section {
 	return []section{s}
 }
 
-// payloadSection may be cut only for agents that have the payload as a file.
+// payloadSection may only be cut for agents that also have the payload as a file.
 func payloadSection(p frozenText, kind string) []section {
 	if p.Chars == 0 || p.Text == "{}" || p.Text == "null" {
 		return nil
@@ -263,8 +263,8 @@ func payloadSection(p frozenText, kind string) []section {
 	return []section{s}
 }
 
-// outputContract says how an agent ends. A script is a program that ends with a result; whatever has a conversation ends a
-// turn by saying so, and is answered when it is wrong.
+// outputContract says how an agent ends. A script is a program that ends with a result. An agent with a conversation
+// ends a turn by saying that it is done, and gets an answer if that is wrong.
 func outputContract(kind string) string {
 	if kind == agentruntime.KindScript {
 		return scriptResult

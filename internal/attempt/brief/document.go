@@ -14,7 +14,7 @@ import (
 // ErrVersion says that a document has another layout than this version of deed writes.
 var ErrVersion = errors.New("the brief has another layout than this version of deed writes")
 
-// Read reads a document. It does not say that the document is what was hashed; see Hash.
+// Read reads a document. It does not verify that the document is the one that was hashed; see Hash.
 func Read(doc []byte) (Document, error) {
 	var v struct {
 		Version string `json:"version"`
@@ -32,16 +32,16 @@ func Read(doc []byte) (Document, error) {
 	return d, nil
 }
 
-// Again compiles a brief once more from the inputs that its document froze.
+// Again compiles a brief again from the inputs that its document froze.
 func Again(d Document) (Brief, error) { return compile(d.Inputs) }
 
-// Text is what the agent was told in a part.
+// Text is the text of one part.
 func (d Document) Text(p Part) string {
 	rest := d.Prompt[len(head(d.Prompt, p.At)):]
 	return head(rest, p.Chars)
 }
 
-// sectionTexts are the texts by section, lists joined, with the sections in their order.
+// sectionTexts returns the texts by section, lists joined, and the sections in order.
 func (d Document) sectionTexts() (names []string, texts map[string]string) {
 	texts = map[string]string{}
 	for _, p := range d.Sections {
@@ -53,23 +53,23 @@ func (d Document) sectionTexts() (names []string, texts map[string]string) {
 	return names, texts
 }
 
-// What became of a section from one brief to another.
+// How a section differs from one brief to another.
 const (
 	Added   = "added"
 	Removed = "removed"
 	Changed = "changed"
 )
 
-// A Difference is what two briefs do not have in common.
+// A Difference is what distinguishes two briefs.
 type Difference struct {
 	Sections []SectionDifference `json:"sections"`
 	Inputs   []InputDifference   `json:"inputs"` // and what was derived from them
 }
 
-// Same reports that there is none.
+// Same reports whether there is none.
 func (d Difference) Same() bool { return len(d.Sections) == 0 && len(d.Inputs) == 0 }
 
-// A SectionDifference is a section that the agent was told otherwise.
+// A SectionDifference is a section whose text differs.
 type SectionDifference struct {
 	Section string `json:"section"`
 	Change  string `json:"change"`
@@ -83,7 +83,7 @@ type InputDifference struct {
 	B    json.RawMessage `json:"b"`
 }
 
-// Compare says what differs from one brief to another, first as the agent reads it, then input by input.
+// Compare returns what differs from one brief to another, first as the agent reads it, then input by input.
 func Compare(a, b Document) (Difference, error) {
 	out := Difference{Sections: []SectionDifference{}, Inputs: []InputDifference{}}
 	names, before := a.sectionTexts()
@@ -93,7 +93,7 @@ func Compare(a, b Document) (Difference, error) {
 			names = append(names, n)
 		}
 	}
-	for _, r := range Order { // in the order of telling
+	for _, r := range Order { // in the order of the text
 		if !slices.Contains(names, r.Name) || before[r.Name] == after[r.Name] {
 			continue
 		}
@@ -122,7 +122,7 @@ func Compare(a, b Document) (Difference, error) {
 	return out, nil
 }
 
-// lines is a difference by lines without the names of files.
+// lines is a unified diff by lines, without file names.
 func lines(a, b string) string {
 	text := string(diff.Diff("a", []byte(a), "b", []byte(b)))
 	if _, rest, ok := strings.Cut(text, "+++ b\n"); ok {

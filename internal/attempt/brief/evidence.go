@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// ErrMarks says that a brief does not fit its limit, or drops other parts, when marks take the place of secrets.
+// ErrMarks says that a brief exceeds its limit, or drops other parts, when marks replace the secrets.
 var ErrMarks = errors.New("with marks in the place of secrets the brief would be another")
 
-// Evidence is a brief with secrets in it as it is kept: compiled once more from inputs in which redact put marks in their place. So
-// whoever has the document can repeat it and its hash, which is the same for every value of the secret and gives none away. The text
-// stays what the agent is told.
+// Evidence returns the brief as evidence keeps it: compiled again from inputs in which redact replaced secrets by
+// marks. So whoever has the document can reproduce it and its hash, which is the same for every value of the secret
+// and reveals none. The text stays what the agent gets.
 func (b Brief) Evidence(redact func(v any) error) (Brief, error) {
 	d, err := Read(b.Document)
 	if err != nil {
@@ -53,7 +53,8 @@ func (f *frozen) texts() []*frozenText {
 	return out
 }
 
-// marked makes length and digest those of the text with its marks. Of a text that was cut the digest is of what nobody has any more.
+// marked updates length and digest to those of the text with its marks. For a text that was cut, the digest covers a
+// text that no longer exists anywhere.
 func (t *frozenText) marked(before string) {
 	if t.Text == before {
 		return

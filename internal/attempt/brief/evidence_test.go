@@ -8,8 +8,8 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// A brief that holds a secret is kept with a mark in its place: it repeats to the same hash, whatever the value was, and the agent is
-// told the value.
+// A brief with a secret is kept with a mark instead of it: it compiles to the same hash for every value, and the
+// agent gets the value.
 func TestEvidenceHasNoSecret(t *testing.T) {
 	t.Parallel()
 	kept := func(secret string) Brief {
@@ -51,7 +51,7 @@ func TestEvidenceHasNoSecret(t *testing.T) {
 	}
 }
 
-// Where the marks do not fit, the brief is not bent: whoever compiled it is told.
+// If the marks do not fit, the brief is not changed to make them fit: the caller gets an error.
 func TestEvidenceThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	in := input()

@@ -8,8 +8,8 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 )
 
-// frozen are the inputs as the document keeps them: enough to compile the brief again, and nothing that names a place or a moment
-// of this machine. What differs between two equal tasks, such as ids, is not in it.
+// frozen is the inputs as the document keeps them: enough to compile the brief again, without any path or time of
+// this machine. What differs between two equal tasks, such as ids, is not in it.
 type frozen struct {
 	RuntimeName  string                       `json:"runtime_name"`
 	Identity     *identityPart                `json:"identity,omitempty"`
@@ -28,8 +28,8 @@ type frozen struct {
 	Unpinned     []string                     `json:"unpinned,omitempty"`
 }
 
-// A frozenText is a text that may be dropped. When it was, the document has its digest and its length only: they are enough to drop it
-// again, and a thousand files that nobody was told do not fill the evidence.
+// A frozenText is a text that may be dropped. If it was, the document keeps only its digest and its length: they are
+// enough to drop it again, and a thousand unused files do not fill the evidence.
 type frozenText struct {
 	Digest string `json:"digest"`
 	Chars  int    `json:"chars"`
@@ -40,7 +40,7 @@ func freezeText(s string) frozenText {
 	return frozenText{Digest: textHash(s), Chars: runes(s), Text: s}
 }
 
-// section is the text between a title and an end. Its length is known although the text may not have been kept.
+// section is the text between a title and an end. Its length is known even if the text was not kept.
 func (t frozenText) section(rule, name, before, after string) section {
 	return section{rule: rule, name: name, before: before, text: t.Text, after: after, chars: runes(before) + t.Chars + runes(after)}
 }
@@ -53,7 +53,7 @@ type adapterPart struct {
 	Program   string `json:"program_digest,omitempty"`
 }
 
-// taskPart has no id and no time, so that two equal tasks have one hash.
+// taskPart has no id and no time, so that two equal tasks have the same hash.
 type taskPart struct {
 	TaskType    string        `json:"task_type"`
 	Subject     string        `json:"subject"`
@@ -79,7 +79,7 @@ type instructionsPart struct {
 	Cut  bool       `json:"cut"` // there is more in the file
 }
 
-// freeze takes everything that the brief is made of out of the input.
+// freeze copies everything that the brief depends on out of the input.
 func freeze(in Input) frozen {
 	f := frozen{
 		RuntimeName: in.RuntimeName, Identity: in.Agent.identity(), Constitution: in.Agent.constitution(), Profile: in.Profile,
@@ -117,7 +117,8 @@ func sorted(list []string) []string {
 	return slices.Compact(list)
 }
 
-// portable is a spec without what is the machine's or the operator's own, and without checks that the agent is not told of.
+// portable is a spec without what belongs to the machine or the operator, and without checks that the agent must not
+// know.
 func portable(spec deed.TaskSpec) deed.TaskSpec {
 	spec.Checks = visible(spec.Checks)
 	spec.Adapter = nil // its command and environment are the operator's own; its id, kind and hash are here
@@ -127,7 +128,7 @@ func portable(spec deed.TaskSpec) deed.TaskSpec {
 	return spec
 }
 
-// keep leaves of every text that can be dropped what the agent was told.
+// keep reduces every text that can be dropped to what the agent got of it.
 func (f *frozen) keep(list []section) {
 	at := map[[2]string]section{}
 	for _, s := range list {
@@ -138,7 +139,7 @@ func (f *frozen) keep(list []section) {
 		case s.gone:
 			t.Text = ""
 		case s.cut > 0:
-			t.Text = head(t.Text, s.cut) // more than is told of it: the section begins with a title
+			t.Text = head(t.Text, s.cut) // slightly more than the agent gets: the section begins with a title
 		}
 	}
 	trim(&f.Task.Payload, "payload", "")

@@ -8,7 +8,7 @@ import (
 	"github.com/deedrun/deed/contract/runner"
 )
 
-// An agent hears nothing of a hidden check but that one failed.
+// Of a hidden check an agent learns only that one failed.
 func TestHiddenChecksStayHidden(t *testing.T) {
 	t.Parallel()
 	in := input()

@@ -9,8 +9,9 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 )
 
-// The rule of recent memory: the last tasks of the same agent that ended, newest first. Of each it has what deed itself found (the
-// verdict's facts and its refusals) and nothing that an agent said. It is bounded, so that a long life makes no brief longer.
+// The rule of recent memory: the last tasks of the same agent that ended, newest first. Of each, it has what deed
+// itself found (the verdict's facts and its refusals) and nothing that an agent said. It is bounded, so that a long
+// history makes no brief longer.
 const (
 	MemoryTasks    = 10  // how many
 	maxMemoryItems = 8   // facts, and refusals, of one task
@@ -18,7 +19,7 @@ const (
 	maxMemoryTitle = 120
 )
 
-// A Memory is what is remembered of one task.
+// A Memory is what is kept of one task.
 type Memory struct {
 	TaskType   string   `json:"task_type"`
 	Subject    string   `json:"subject,omitempty"`
@@ -42,7 +43,7 @@ func Remember(t agentruntime.TaskRecord, class, about string, v *deed.Verdict) M
 	if t.Status != agentruntime.TaskCompleted {
 		m.Facts = append(m.Facts, about)
 	}
-	// Files and artifacts count when the gate accepted them; the summary of such a task is deed's own.
+	// Files and artifacts count if the gate accepted them; the summary of such a task is deed's own.
 	if o := t.Outcome; o != nil && v != nil && v.Accepted {
 		m.Facts = append(m.Facts, short(o.OperatorSummary, maxMemoryChars))
 		m.Facts = append(m.Facts, several("changed ", o.FileChanges)...)
@@ -51,7 +52,7 @@ func Remember(t agentruntime.TaskRecord, class, about string, v *deed.Verdict) M
 		}
 	}
 	if v != nil && !v.Accepted {
-		hidden := told(*v)
+		hidden := withoutHidden(*v)
 		for _, r := range hidden.Reasons {
 			m.Refusals = append(m.Refusals, short(r.Code+": "+r.Message, maxMemoryChars))
 		}
@@ -76,7 +77,7 @@ func bounded(list []string) []string {
 	return list
 }
 
-// short is a text on one line with at most n characters.
+// short puts a text on one line of at most n characters.
 func short(s string, n int) string {
 	s = oneLine(s)
 	if h := head(s, n-1); h != s && runes(s) > n {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Rule says of one section of the brief what becomes of it when the whole is longer than the profile's max_prompt_chars.
+// A Rule says what happens to one section of the brief when the whole is longer than the profile's max_prompt_chars.
 type Rule struct {
 	Name  string
 	Drop  int    // 1 goes first; 0: never
@@ -16,8 +16,8 @@ type Rule struct {
 	Holds string
 }
 
-// Order has every section in the order in which the agent is told. It is the one statement of what is dropped first; docs/BRIEF.md
-// prints it.
+// Order lists every section in the order in which the agent reads them. It alone defines what is dropped first;
+// docs/BRIEF.md prints it.
 var Order = []Rule{
 	{"identity", 0, "", "who the agent is, the version and the hashes of its constitution"},
 	{"constitution", 0, "", "SOUL.md and PURPOSE.md"},
@@ -38,7 +38,7 @@ var Order = []Rule{
 	{"signals", 0, "", "the words that lead on in the workflow"},
 }
 
-// drop is when a section is dropped, by its name.
+// drop returns when a section is dropped, by its name.
 func drop(name string) int {
 	i := slices.IndexFunc(Order, func(r Rule) bool { return r.Name == name })
 	if i < 0 {
@@ -52,17 +52,17 @@ type section struct {
 	rule   string
 	name   string // of an entry; empty: the section is one text
 	head   string // of a list: stands before its first entry
-	before string // the text has three pieces, so that a long one is copied only when it is told
+	before string // the text is in three pieces, so that a long one is copied only if it is used
 	text   string
 	after  string
 	chars  int    // of the text, also of one that was not kept
-	note   string // what stands at the end of a text that was cut; empty: it is not cut
+	note   string // what ends a text that was cut; empty: it is not cut
 	never  bool   // although its rule says otherwise
 	gone   bool
-	cut    int // how many characters of the text are told; 0: all
+	cut    int // how many characters of the text are kept; 0: all
 }
 
-// write appends what is told of the text, without the note, and returns how many characters that is.
+// write appends what is kept of the text, without the note, and returns how many characters that is.
 func (s section) write(b *strings.Builder) int {
 	if s.cut > 0 {
 		text := head(s.before+s.text+s.after, s.cut)
@@ -84,16 +84,16 @@ func (s section) title() string {
 	return s.rule + ": " + s.name
 }
 
-// A Drop says what the agent was not told although it was there.
+// A Drop says what was left out although it was there.
 type Drop struct {
 	Section string `json:"section"`
 	Name    string `json:"name,omitempty"`
-	Chars   int    `json:"chars"`      // that it has
-	Kept    int    `json:"kept_chars"` // of those, told
+	Chars   int    `json:"chars"`      // its length
+	Kept    int    `json:"kept_chars"` // how many of them the agent gets
 	Why     string `json:"why"`
 }
 
-// TooLong says that what is never dropped does not fit.
+// TooLong says that the parts that are never dropped exceed the limit.
 type TooLong struct {
 	Profile string
 	Limit   int
@@ -125,10 +125,10 @@ func (e *TooLong) Remedy() string {
 	return fmt.Sprintf("raise max_prompt_chars of profile %q to at least %d, or make %s shorter", e.Profile, e.Needs, largest)
 }
 
-// minKept is the least that is worth telling of a text that is cut.
+// minKept is the shortest useful rest of a text that is cut.
 const minKept = 200
 
-// fit drops and cuts until the text has at most limit characters. What is left is told whole or with a note at its end.
+// fit drops and cuts until the text has at most limit characters. What is left is whole, or has a note at its end.
 func fit(list []section, limit int, profile string) ([]Drop, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -154,8 +154,8 @@ func fit(list []section, limit int, profile string) ([]Drop, error) {
 	return drops, nil
 }
 
-// remove drops a section and returns by how much the whole is shorter. It looks at the neighbours only: among a thousand files to be
-// dropped, measuring all for each is what would take the time.
+// remove drops a section and returns by how much the whole gets shorter. It looks at the neighbours only: with a
+// thousand files to drop, measuring everything for each would take too long.
 func remove(list []section, i int) int {
 	around := func() int {
 		n := 0
@@ -173,7 +173,7 @@ func remove(list []section, i int) int {
 	return whole - around()
 }
 
-// neighbour is the next section in a direction that is told; nil: there is none.
+// neighbour is the next section in a direction that is kept; nil: there is none.
 func neighbour(list []section, i, step int) *section {
 	for i += step; i >= 0 && i < len(list); i += step {
 		if s := &list[i]; s.chars > 0 && !s.gone {
@@ -210,7 +210,7 @@ func tooLong(list []section, limit int, profile string) *TooLong {
 	return e
 }
 
-// gap is what stands between a section and the one before it that is told.
+// gap is what separates a section from the kept one before it.
 func gap(before *section, s section) string {
 	switch {
 	case before == nil:
@@ -221,7 +221,7 @@ func gap(before *section, s section) string {
 	return "\n\n" + s.head
 }
 
-// each visits what is told, with what stands before it.
+// each visits what is kept, with the gap before it.
 func each(list []section, visit func(s section, gap string)) {
 	var before *section
 	for i := range list {
@@ -252,7 +252,7 @@ type Part struct {
 	Chars   int    `json:"chars"`
 }
 
-// join writes the text, and says where everything is in it.
+// join writes the text, and records where each part is in it.
 func join(list []section) (string, []Part, error) {
 	var b strings.Builder
 	var parts []Part

@@ -44,7 +44,7 @@ func full() Input {
 	return in
 }
 
-// Every section is in the table, and what is told comes in its order.
+// Every section is in the table, and the sections of the text are in its order.
 func TestSectionsAreTheTable(t *testing.T) {
 	t.Parallel()
 	b, err := Compile(full())
@@ -156,7 +156,7 @@ func TestNeverDropped(t *testing.T) {
 			t.Errorf("the brief lacks %q:\n%s", want, b.Text)
 		}
 	}
-	// An agent that has no file with the payload is told all of it.
+	// An agent without a file of the payload gets all of it in the text.
 	in.AdapterKind = agentruntime.KindNative
 	if _, err := Compile(in); err == nil || !strings.Contains(err.Error(), "payload 9") {
 		t.Errorf("got %v", err)

@@ -9,7 +9,8 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 )
 
-// A ProfileField says where a field of a profile acts. A field without a row fails a test: it would be a promise that nobody keeps.
+// A ProfileField says where a field of a profile has an effect. A field without a row fails a test: it would be an
+// empty promise.
 type ProfileField struct {
 	Field string // as JSON has it
 	Acts  string
@@ -33,14 +34,14 @@ var ProfileFields = []ProfileField{
 	{"integration_policy", "by target of the outbox: `none` refuses its messages, `supervised` holds each for a person, `bridge-only` lets them leave through the outbox; said in the section `profile`", "any other word, and `supervised` or `bridge-only` for a target that is not there"},
 }
 
-// styles are how each family of agents is best spoken to.
+// styles are how best to address each family of agents.
 var styles = map[agentruntime.ProfileStyle]string{
 	agentruntime.StyleClaude: "Look before you change something, go in small steps, and check each before the next.",
 	agentruntime.StyleCodex:  "Go through to the end without asking back: read, change, run it, mend what fails. Few words.",
 	agentruntime.StyleHermes: "Do the one thing that is asked, with the tools that you have, and end with one plain result.",
 }
 
-// profileText is the part that is the profile's: what the agent works as, how, and what its result may ask for.
+// profileText is the part that comes from the profile: what the agent works as, how, and what its result may request.
 func profileText(p agentruntime.SubagentProfile) string {
 	var parts []string
 	if p.Role != "" {

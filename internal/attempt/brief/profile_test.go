@@ -43,7 +43,7 @@ func TestEveryProfileFieldActs(t *testing.T) {
 	}
 }
 
-// What a profile says about results, the agent is told.
+// The agent gets what a profile says about results.
 func TestProfileText(t *testing.T) {
 	t.Parallel()
 	p := agentruntime.SubagentProfile{

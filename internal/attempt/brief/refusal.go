@@ -14,12 +14,12 @@ const (
 	maxCheckTail = 2000
 )
 
-// Refusal is what an agent is told when the gate did not accept its work: every reason, and what the checks printed. n is
-// the number of this refusal, most how many there can be before the attempt ends.
+// Refusal is what an agent receives when the gate did not accept its work: every reason, and the output of the
+// checks. n is the number of this refusal, most how many there can be before the attempt ends.
 func Refusal(v deed.Verdict, n, most int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The work is not accepted as done (refusal %d of at most %d). deed looked at your directory itself; what it found:\n\n", n, most)
-	v = told(v)
+	v = withoutHidden(v)
 	for i, r := range v.Reasons {
 		if i == maxReasons {
 			fmt.Fprintf(&b, "- and %d more reasons\n", len(v.Reasons)-i)
@@ -43,8 +43,8 @@ func Refusal(v deed.Verdict, n, most int) string {
 	return b.String()
 }
 
-// told is the verdict without what an agent must not know: of hidden checks it hears only that one failed.
-func told(v deed.Verdict) deed.Verdict {
+// withoutHidden is the verdict without what an agent must not know: of hidden checks it learns only that one failed.
+func withoutHidden(v deed.Verdict) deed.Verdict {
 	hidden := map[string]bool{}
 	for _, c := range v.Checks {
 		hidden[c.Name] = hidden[c.Name] || c.Hidden
@@ -64,7 +64,7 @@ func told(v deed.Verdict) deed.Verdict {
 	return v
 }
 
-// HiddenCode is the code that an agent is told for whatever a hidden check found.
+// HiddenCode is the code that an agent gets for whatever a hidden check found.
 const HiddenCode = "hidden_check_failed"
 
 var ended = map[string]string{deed.CheckFailed: "failed", deed.CheckTimeout: "ran into its time limit", deed.CheckError: "could not be run"}
@@ -81,8 +81,8 @@ func lastBytes(s string, n int) string {
 	return strings.ToValidUTF8("… "+s, "\uFFFD")
 }
 
-// Resumption is what an agent is told when its conversation goes on after a break. A refusal that it was about to be told, or
-// had just been told, is said again.
+// Resumption is what an agent receives when its conversation continues after a break. A refusal that was about to be
+// sent, or had just been sent, is repeated.
 func Resumption(why string, answers []Answer, refusal string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your work was interrupted (%s) and goes on now. Your directory is as you left it. Something that you had just begun may have happened or not: look before you repeat it.\n", why)

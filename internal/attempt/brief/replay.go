@@ -10,18 +10,19 @@ import (
 // The replay grades: how far the same brief can be expected to give the same work.
 const (
 	GradeInputsFrozen  = "inputs_frozen"        // a deterministic driver on inputs that are pinned
-	GradeBestEffort    = "best_effort"          // nothing could give some input back as it was
+	GradeBestEffort    = "best_effort"          // some input cannot be restored
 	GradeModelInvolved = "non_replayable_model" // the inputs are pinned, and a model takes part
 )
 
-// A Replay is a grade with what it rests on.
+// A Replay is a grade with its reasons.
 type Replay struct {
 	Grade   string   `json:"grade"`
 	Reasons []string `json:"reasons"`
 }
 
-// replay derives the grade. An input that is not pinned weighs more than a model: without it not even the question is the same. What a
-// program reads by itself while it works is no input of the brief; the containment says what it could reach.
+// replay derives the grade. An input that is not pinned weighs more than a model: without it, not even the question
+// is the same. What a program reads by itself while it works is not an input of the brief; the isolation says what it
+// could reach.
 func (f *frozen) replay() Replay {
 	reasons := append([]string{}, f.Unpinned...)
 	for _, a := range f.Artifacts {

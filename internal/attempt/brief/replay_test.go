@@ -108,7 +108,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// A difference is told by section, and input by input.
+// A difference is listed by section, and input by input.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	in := full()

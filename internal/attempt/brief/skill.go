@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Skill is a capability that the agent has for this task, as it was resolved at the claim. Who fills it vouches for the
+// A Skill is a capability that the agent has for this task, as resolved at the claim. The caller guarantees the
 // digest; nothing here opens a file.
 type Skill struct {
 	ID          string   `json:"skill_id"`
@@ -31,7 +31,7 @@ func skillParts(list []Skill) []skillPart {
 	return out
 }
 
-// skillIndex names every skill of the task. It is short, and stays when the instructions do not fit.
+// skillIndex names every skill of the task. It is short, and stays when there is no space for the instructions.
 func skillIndex(list []skillPart) string {
 	if len(list) == 0 {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Workflow is where the workflow of a task stands, as the task's payload tells it.
+// A Workflow is the position in the workflow of a task, as the task's payload gives it.
 type Workflow struct {
 	Type      string   `json:"workflow_type"`
 	StateID   string   `json:"state_id"`
@@ -18,7 +18,7 @@ type Workflow struct {
 	Earlier   []Visit  `json:"earlier,omitempty"`
 }
 
-// A Visit is a stay in a state that came before this one, with what it left.
+// A Visit is an earlier stay in a state, with what it left.
 type Visit struct {
 	Visit     int      `json:"visit"`
 	StateID   string   `json:"state_id"`
@@ -29,10 +29,10 @@ type Visit struct {
 	Artifacts []string `json:"artifacts,omitempty"`
 }
 
-// workflowKey is the member of a payload in which a workflow tells where it stands.
+// workflowKey is the member of a payload that holds the position of the workflow.
 const workflowKey = "workflow"
 
-// ReadWorkflow takes the workflow's note out of a payload; nil: there is none.
+// ReadWorkflow extracts the workflow's note from a payload; nil: there is none.
 func ReadWorkflow(payload json.RawMessage) *Workflow {
 	var p struct {
 		Workflow *Workflow `json:"workflow"`
@@ -43,7 +43,8 @@ func ReadWorkflow(payload json.RawMessage) *Workflow {
 	return p.Workflow
 }
 
-// withoutWorkflow is a payload without the workflow's note, which is told in sections of its own. Numbers stay as they are.
+// withoutWorkflow is a payload without the workflow's note, which has sections of its own. Numbers keep their
+// spelling.
 func withoutWorkflow(payload json.RawMessage) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(payload, &members) != nil {
@@ -83,7 +84,7 @@ func (w *Workflow) history() []section {
 	return out
 }
 
-// signals says which words lead on.
+// signals lists the words that lead to other states.
 func (w *Workflow) signals() string {
 	if w == nil || len(w.Signals) == 0 {
 		return ""
@@ -95,12 +96,13 @@ func (w *Workflow) signals() string {
 	return text + strings.Join(w.Signals, ", ") + "."
 }
 
-// An Artifact is a file that an earlier visit of the workflow left. The agent reads it where it is; the brief pins what it was.
+// An Artifact is a file that an earlier visit of the workflow left. The agent reads it where it is; the brief pins
+// its content.
 type Artifact struct {
 	Visit   int    `json:"visit"`
 	StateID string `json:"state_id"`
 	Path    string `json:"path"`             // as the agent finds it, with $DEED_BUNDLES for the directory of bundles
-	Digest  string `json:"digest,omitempty"` // empty: it could not be read, and the brief is replayed with less
+	Digest  string `json:"digest,omitempty"` // empty: it could not be read, and the brief cannot be fully replayed
 	Bytes   int64  `json:"bytes"`
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// What an importer does with an agent that is there already.
+// What an importer does if the agent exists already.
 const (
 	OnConflictError   = "error"
 	OnConflictSkip    = "skip"
@@ -26,7 +26,7 @@ const (
 // maxBundleFile bounds a bundle that is a single file, or that is written into the request.
 const maxBundleFile = 16 << 20
 
-// bundlesIndex is the file, below Request.Dir, that tells an agent about the bundles.
+// bundlesIndex is the file, below Request.Dir, that describes the bundles to an agent.
 const bundlesIndex = "bundles.json"
 
 // inlineFile is the name of a bundle that was written into the request.
@@ -44,7 +44,7 @@ type Bundle struct {
 	At              string // its path in the wire request; "": by list and index
 }
 
-// A Principal is on whose behalf a bundle is imported. Ids of 0 are absent.
+// A Principal is the one on whose behalf a bundle is imported. Ids of 0 are absent.
 type Principal struct {
 	AgentID      int64           `json:"agent_id,omitempty"`
 	OwnerID      int64           `json:"owner_id,omitempty"`
@@ -53,7 +53,7 @@ type Principal struct {
 	Scope        json.RawMessage `json:"scope,omitempty"` // a JSON object
 }
 
-// A BundleResult is what the agent is told about a bundle.
+// A BundleResult is what the agent learns about a bundle.
 type BundleResult struct {
 	Slug            string     `json:"slug"`
 	Source          string     `json:"source"` // inside the sandbox
@@ -126,7 +126,7 @@ func (r *resolver) bundleContent(v *bundle) {
 	}
 }
 
-// bundleSlug is what was asked for, else the name of the source, else what the bundle calls itself, else its place.
+// bundleSlug is the requested slug, else the name of the source, else the bundle's own name, else its position.
 func (r *resolver) bundleSlug(at string, i int, b Bundle) string {
 	if strings.TrimSpace(b.Slug) != "" {
 		slug, ok := Slug(b.Slug)
@@ -158,7 +158,7 @@ func (r *resolver) positive(at string, id int64) {
 	}
 }
 
-// principal checks a principal and drops one that says nothing.
+// principal checks a principal and drops an empty one.
 func (r *resolver) principal(at string, p *Principal) *Principal {
 	if p == nil {
 		return nil
@@ -203,7 +203,7 @@ func (r *resolver) prepareBundles(ctx context.Context, list []bundle, res *Resol
 	return r.indexBundles(res)
 }
 
-// indexBundles writes what the agent is told about its bundles. Where they came from on the machine is not its business.
+// indexBundles writes the description of the bundles for the agent. It does not reveal their location on the machine.
 func (r *resolver) indexBundles(res *Resolved) error {
 	told := slices.Clone(res.Bundles)
 	for i := range told {

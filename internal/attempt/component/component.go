@@ -1,9 +1,9 @@
-// Package component owns the resolution of what a run asks to have in its runtime beside the workspace: components,
-// provider plugins, overlays, stack mounts and agent bundles. It turns them into read-only mounts and into records that
-// say what each became. It reads the sources and never writes to them: what is mounted as a plugin is a copy in a
-// directory that the caller gives, without repositories and node_modules. Resolving runs nothing, neither Composer nor
-// PHP. It also says what a command in such a runtime is (Runner); WordPress belongs to internal/attempt/wordpress, and the walls
-// to internal/isolate/sandbox.
+// Package component owns the resolution of what a run asks to have in its runtime in addition to the workspace:
+// components, provider plugins, overlays, stack mounts and agent bundles. It turns them into read-only mounts and
+// into records of what each became. It reads the sources and never writes to them: what is mounted as a plugin is a
+// copy in a directory that the caller gives, without repositories and node_modules. Resolving runs nothing, neither
+// Composer nor PHP. It also defines what a command in such a runtime is (Runner). WordPress belongs to
+// internal/attempt/wordpress, and isolation to internal/isolate/sandbox.
 package component
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
-// Where things are seen inside a sandbox.
+// Paths inside a sandbox.
 const (
 	WordPressDir = "/wordpress"
 	MUPluginsDir = "/wordpress/wp-content/mu-plugins/contained-runtime"
@@ -43,7 +43,7 @@ type Request struct {
 	StateMounts   []Stack    // runtime_state_mounts
 	Bundles       []Bundle   // agent_bundles
 
-	Taken []string // where the run has workspaces and mounts of its own: no plugin may be there, above or below
+	Taken []string // paths at which the run has workspaces and mounts: no plugin may be at, above or below them
 	Dir   string   // absolute, absent or empty, deed's own: the copies are made in it
 	Home  string   // deed's home, which may lie neither in a source nor around it; "": not checked
 	Roots []string // when not empty, every source must lie in one of them
@@ -96,7 +96,7 @@ type Plugin struct {
 	SourcePath string         `json:"-"` // where it was copied from, links resolved
 }
 
-// A Diagnostic is something that a reader of the evidence should know; the run goes on.
+// A Diagnostic is something that a reader of the evidence should know; the run continues.
 type Diagnostic struct {
 	Path    string `json:"path"` // in the request, as in a fault
 	Code    string `json:"code"`
@@ -112,7 +112,7 @@ const (
 	DiagMerged             = "duplicate_component_merged" // the same component is named twice
 )
 
-// Resolved is what a request comes to.
+// Resolved is the result of a request.
 type Resolved struct {
 	Mounts      []Mount                           `json:"mounts"`
 	Components  []codebox.ComponentContractResult `json:"components"` // one for each component and provider plugin
@@ -159,7 +159,8 @@ func Resolve(ctx context.Context, req Request) (res Resolved, err error) {
 	return res, nil
 }
 
-// Check returns the faults that Resolve would refuse the request for now, as fault.Faults. It makes nothing, so that Dir may be empty.
+// Check returns the faults that Resolve would report for the request now, as fault.Faults. It creates nothing, so Dir
+// may be empty.
 func Check(req Request) error {
 	r := &resolver{req: req}
 	r.check()
@@ -172,7 +173,7 @@ func (r *resolver) check() ([]*entry, []overlay, []bundle, []Mount) {
 	return entries, overlays, bundles, stack
 }
 
-// Mounted brings the records of what was prepared up to date: it is there for the processes of a sandbox.
+// Mounted updates the records of prepared components: they are now visible to the processes of a sandbox.
 func Mounted(records []codebox.ComponentContractResult) {
 	for i := range records {
 		if records[i].Status == codebox.ComponentPrepared {
@@ -212,8 +213,8 @@ func (r *resolver) diagnose(at, code, message string) {
 	r.diagnostics = append(r.diagnostics, Diagnostic{at, code, message})
 }
 
-// targets refuses two mounts at one place, and one inside another: what is mounted is read-only, and has no room for
-// a mount point.
+// targets refuses two mounts at one path, and one inside another: a mount is read-only, so no mount point can be
+// created in it.
 func (r *resolver) targets() {
 	for i, t := range r.taken {
 		for _, o := range r.taken[:i] {
@@ -250,7 +251,7 @@ func (r *resolver) source(at, p string) string {
 	return dir
 }
 
-// forbidden says why a true path may not be a source.
+// forbidden says why a resolved path may not be a source.
 func (r *resolver) forbidden(dir string) string {
 	if r.req.Home != "" {
 		home := r.req.Home
@@ -278,7 +279,7 @@ func (r *resolver) forbidden(dir string) string {
 	return "is outside the directories that sources may come from"
 }
 
-// Plain takes the operation and the path off an error that is shown beside them.
+// Plain strips the operation and the path from an error that is shown next to them.
 func Plain(err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {

@@ -27,10 +27,10 @@ const (
 // maxComposer bounds how much of a composer.json is read.
 const maxComposer = 1 << 20
 
-// dependencies are left out of a copy: they are large, are built for another machine, and PHP has no use for them.
+// dependencies are left out of a copy: they are large, built for another machine, and useless to PHP.
 const dependencies = "node_modules"
 
-// An entry is one component or provider plugin on its way.
+// An entry is one component or provider plugin that is being resolved.
 type entry struct {
 	at       string // in the request
 	sourceAt string
@@ -71,7 +71,7 @@ func (r *resolver) entries() []*entry {
 	return all
 }
 
-// apart refuses a plugin where the run has something of its own: one of the two would hide the other.
+// apart refuses a plugin at a path where the run has something else: one of the two would hide the other.
 func (r *resolver) apart(e *entry) {
 	for _, t := range r.req.Taken {
 		if workspace.Within(e.p.Target, t) || workspace.Within(t, e.p.Target) {
@@ -95,7 +95,7 @@ func (r *resolver) checked(at string, rules func(*entry)) *entry {
 	}
 	e.fail(r.faults.Faults()[kept:])
 	if len(e.failures) == 0 { // beyond what a list keeps
-		e.fail(fault.Faults{{Path: at, Code: fault.More, Message: "is not usable", Remedy: "mend the first faults of the request first"}})
+		e.fail(fault.Faults{{Path: at, Code: fault.More, Message: "is not usable", Remedy: "fix the first faults of the request first"}})
 	}
 	return e
 }
@@ -121,7 +121,7 @@ func (r *resolver) contract(e *entry, i int, c Contract) {
 	r.entryFile(e)
 }
 
-// loadAs is the word that was given, or the default. A word that is not known stands as the default in the record.
+// loadAs returns the given word, or the default. For an unknown word the record has the default.
 func (r *resolver) loadAs(e *entry, word, otherwise string) string {
 	switch word {
 	case codebox.LoadMUPlugin, codebox.LoadPlugin:
@@ -205,7 +205,7 @@ func (r *resolver) provider(e *entry, origin string, i int, p Provider) {
 		slug, ok = Slug(c.Name)
 	}
 	if !ok {
-		// The name as it was asked for, not where a link leads: a caller names a checkout by its link.
+		// The name as requested, not the target of a link: a caller names a checkout by its link.
 		if slug, ok = Slug(filepath.Base(filepath.Clean(p.Path))); !ok {
 			r.faults.Add(e.sourceAt, fault.BadFormat, fmt.Sprintf("%q gives no slug", p.Path), "name the plugin with provider_plugins and a slug")
 			return
@@ -252,8 +252,8 @@ func entryOf(dir, slug, explicit string) (file, from string, err error) {
 	return findEntry(root, slug, explicit)
 }
 
-// merge joins entries of the same slug and load mode: the first one counts, activate holds if one of them asks for it,
-// metadata is joined. Two that contradict each other are refused.
+// merge joins entries of the same slug and load mode: the first one counts, activate holds if any of them asks for
+// it, and metadata is joined. Two that contradict each other are refused.
 func (r *resolver) merge(all []*entry) []*entry {
 	var out []*entry
 	for _, e := range all {
@@ -268,7 +268,7 @@ func (r *resolver) merge(all []*entry) []*entry {
 		var what string
 		switch {
 		case len(first.failures) > 0 || len(e.failures) > 0:
-			out = append(out, e) // told already
+			out = append(out, e) // reported already
 			continue
 		case first.source != e.source:
 			what = fmt.Sprintf("comes from %q, and the %s %s of %s from %q", e.asked, first.p.LoadAs, first.p.Slug, first.at, first.asked)
@@ -297,7 +297,7 @@ func (r *resolver) merge(all []*entry) []*entry {
 	return out
 }
 
-// records says of every entry what became of it.
+// records reports what became of every entry.
 func (r *resolver) records(all []*entry) []codebox.ComponentContractResult {
 	out := make([]codebox.ComponentContractResult, 0, len(all))
 	for _, e := range all {
@@ -357,7 +357,7 @@ func (r *resolver) prepare(ctx context.Context, e *entry) error {
 		return err
 	}
 	e.p.Digest = digest
-	// The source may have changed since it was looked at: what counts is the copy.
+	// The source may have changed since it was examined: the copy counts.
 	file, from, err := entryOf(e.p.Dir, e.p.Slug, e.explicit)
 	if err != nil {
 		return err
@@ -417,7 +417,7 @@ func readComposer(dir string) (*composer, error) {
 	return &c, nil
 }
 
-// composer notes packages that the component needs and does not bring: deed installs none.
+// composer notes packages that the component needs and does not include: deed installs none.
 func (r *resolver) composer(e *entry) {
 	c, err := readComposer(e.p.Dir)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // AbilitiesFile is where a component declares the abilities that it offers.
 const AbilitiesFile = "deed-abilities.json"
 
-// Where a plugin file was found.
+// How a plugin file was found.
 const (
 	FileExplicit = "explicit"
 	FileSlug     = "slug"
@@ -50,8 +50,8 @@ func Slug(name string) (string, bool) {
 	return slug, true
 }
 
-// PluginPath turns an explicit plugin file into its form below the slug. Leading slashes go, backslashes are slashes,
-// and no segment may be empty or climb.
+// PluginPath turns an explicit plugin file into its path below the slug. Leading slashes are dropped, backslashes
+// become slashes, and no segment may be empty, "." or "..".
 func PluginPath(slug, file string) (string, error) {
 	p := strings.TrimLeft(strings.ReplaceAll(file, `\`, "/"), "/")
 	if strings.ContainsFunc(p, unicode.IsControl) {
@@ -71,7 +71,7 @@ func PluginPath(slug, file string) (string, error) {
 	return p, nil
 }
 
-// errNoEntry says that a component has nothing that could be loaded.
+// errNoEntry says that a component has no file that could be loaded.
 var errNoEntry = errors.New("no plugin file")
 
 // findEntry finds the file that loads a component, below its root, and where it was found.
@@ -134,8 +134,8 @@ func withHeader(root *os.Root) ([]string, error) {
 	return found, nil
 }
 
-// hasHeader reports whether the head of a file names a plugin, as WordPress reads it: the words at the start of a line
-// behind nothing but comment marks, and something after them on that line.
+// hasHeader reports whether the head of a file names a plugin, as WordPress reads it: the words at the start of a
+// line, after nothing but comment marks, and something after them on that line.
 func hasHeader(head []byte) bool {
 	for line := range bytes.SplitSeq(bytes.ReplaceAll(head, []byte("\r"), []byte("\n")), []byte("\n")) {
 		line = bytes.TrimPrefix(bytes.TrimLeft(line, " \t"), []byte("<?php"))

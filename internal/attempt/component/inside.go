@@ -10,7 +10,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
-// What a Runner of Inside keeps of a command's output: the beginning and the end, because the result comes last.
+// How much of a command's output a Runner of Inside keeps: the beginning and the end, because the result comes last.
 const (
 	keepStdout = 8 << 20
 	keepStderr = 256 << 10
@@ -54,7 +54,7 @@ type ends struct {
 	max  int
 	head []byte
 	tail []byte // at most twice as much as is kept, so that it is moved seldom
-	cut  int    // bytes between the two that are gone
+	cut  int    // dropped bytes between the two
 }
 
 func (e *ends) Write(p []byte) (int, error) {
@@ -73,7 +73,7 @@ func (e *ends) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// bytes returns what is kept, with a line that says what is gone.
+// bytes returns what is kept, with a line that says what was dropped.
 func (e *ends) bytes() []byte {
 	if over := len(e.tail) - e.max/2; over > 0 {
 		e.tail = e.tail[over:]

@@ -10,7 +10,7 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// An Overlay is an entry of runtime_overlays: a library of the runtime that is replaced.
+// An Overlay is an entry of runtime_overlays: it replaces a library of the runtime.
 type Overlay struct {
 	Kind     string
 	Library  string

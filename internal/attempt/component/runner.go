@@ -2,7 +2,7 @@ package component
 
 import "context"
 
-// A Command is a program to run where the mounts of a runtime are, with its complete environment.
+// A Command is a program to run where the mounts of a runtime are visible, with its complete environment.
 type Command struct {
 	Argv  []string
 	Dir   string // inside; "": the root
@@ -14,12 +14,12 @@ type Command struct {
 type Output struct {
 	ExitCode  int
 	TimedOut  bool
-	Limit     string // the limit of the sandbox for which it was killed; "" when there was none
+	Limit     string // the limit of the sandbox that ended it; "" if there was none
 	Truncated bool   // there was more on stdout than is kept
 	Stdout    []byte
 	Stderr    []byte
 }
 
-// A Runner runs a command inside a runtime to its end. An error means that there is no exit to speak of. The time limit
-// is the runner's: a command that never ends comes back with TimedOut.
+// A Runner runs a command inside a runtime to its end. An error means that the command has no exit to report. The
+// Runner enforces the time limit: a command that never ends returns with TimedOut.
 type Runner func(ctx context.Context, c Command) (Output, error)

@@ -18,7 +18,7 @@ type Stack struct {
 	At     string // its path in the wire request; "": by list and index
 }
 
-// reserved are the places inside a sandbox that are not the caller's to cover.
+// reserved are the paths inside a sandbox that a caller must not cover.
 var reserved = []string{"/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run/deed", "/sbin", "/sys", "/usr"}
 
 // stack reads the three lists of runtime mounts.

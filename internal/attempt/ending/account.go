@@ -16,15 +16,15 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// An Account is what an attempt leaves for those who ask about it: how it ended, what it changed, and what its agent and its
-// checks said. The documents of its bundle and the answers to its callers are made of it, so that no two of them can
-// contradict each other.
+// An Account is what an attempt leaves for those who ask about it: how it ended, what it changed, and what its agent
+// and its checks reported. The documents of its bundle and the answers to its callers are made from it, so that no
+// two of them can contradict each other.
 type Account struct {
 	Ending Ending
 
 	RuntimeID     string // empty: no runtime was made
 	RuntimeStatus string // as it was left; see evidence.RuntimeDestroyed
-	Isolation     string // the containment that held
+	Isolation     string // the isolation that was in force
 	Started       time.Time
 	Finished      time.Time
 
@@ -34,28 +34,28 @@ type Account struct {
 	Patch     evidence.PatchSummary
 
 	Executions int           // of the agent
-	Phase      string        // in which the attempt failed; empty: none of the attempt's
+	Phase      string        // the phase in which the attempt failed; empty: outside of any
 	Command    string        // the agent's, as a reader may see it
 	ExitCode   int           // of the agent
-	Message    string        // what happened; empty: what the ending says
+	Message    string        // what happened; empty: the text of the ending
 	Code       string        // the failure's class in deed's own words
 	Verdict    *deed.Verdict // its reasons become diagnostics
 	MaxTurns   *evidence.TurnLimit
 	Stdout     Tail // of the agent
 	Stderr     Tail
-	Judging    *Step // what the attempt failed by after the agent had done its part: a check, or the gate itself
+	Judging    *Step // what the attempt failed at after the agent had done its part: a check, or the gate itself
 
 	Outputs             json.RawMessage // an object
 	StructuredArtifacts []evidence.StructuredArtifact
-	Statement           json.RawMessage   // the agent's own word, an object
+	Statement           json.RawMessage   // the agent's own statement, an object
 	Components          []json.RawMessage // component-contract-result records
 	Diagnostics         []evidence.Diagnostic
 
-	Redactor *redact.Redactor // stands before everything that is written of it; nil: there are no secrets
+	Redactor *redact.Redactor // redacts everything that is written from the account; nil: there are no secrets
 }
 
-// A Tail is the end of a stream: its last characters, and how many bytes there were in all. The text should reach
-// further back than a snippet does, so that a secret that is cut in half by the tail's own start is not in the snippet.
+// A Tail is the end of a stream: its last characters, and how many bytes there were in all. The text should be longer
+// than a snippet, so that a secret that the start of the tail cuts in half is not in the snippet.
 type Tail struct {
 	Text  string
 	Bytes int64 // of the whole stream
@@ -116,8 +116,8 @@ func (a Account) AgentResult() evidence.AgentResult {
 	return r
 }
 
-// FailedStep is what the attempt failed by: the agent, unless it had done its part. An attempt can fail though its command ended with 0; evidence of
-// a failure never says 0.
+// FailedStep is what the attempt failed at: the agent, unless it had done its part. An attempt can fail though its
+// command exited with 0; evidence of a failure never says 0.
 func (a Account) FailedStep() Step {
 	s := Step{Command: a.Command, ExitCode: a.ExitCode, Stdout: a.Stdout, Stderr: a.Stderr}
 	if a.Judging != nil {
@@ -153,7 +153,7 @@ func (a Account) CompletionOutcome() evidence.CompletionOutcome {
 	return o
 }
 
-// TaskResult is what the task gave, as data.
+// TaskResult is the result of the task, as data.
 func (a Account) TaskResult() evidence.AgentTaskResult {
 	t := evidence.AgentTaskResult{
 		Schema: evidence.SchemaAgentTaskResult, Success: a.Ending.Success(), Status: evidence.SessionCompleted, Outputs: object(a.Outputs),
@@ -169,7 +169,7 @@ func (a Account) TaskResult() evidence.AgentTaskResult {
 	return t
 }
 
-// Outputs marks artifacts as what came out of a task.
+// Outputs marks artifacts as outputs of a task.
 func Outputs(in []evidence.StructuredArtifact) []evidence.StructuredArtifact {
 	var out []evidence.StructuredArtifact
 	for _, s := range in {
@@ -185,7 +185,7 @@ func Outputs(in []evidence.StructuredArtifact) []evidence.StructuredArtifact {
 	return out
 }
 
-// DiagnosticsOf lists every fault of an error with its path, and what to do about the failure that it is.
+// DiagnosticsOf lists every fault of an error with its path, and the remedy for the failure.
 func DiagnosticsOf(err error) []evidence.Diagnostic {
 	var out []evidence.Diagnostic
 	for _, f := range fault.Of(err) {
@@ -198,7 +198,7 @@ func DiagnosticsOf(err error) []evidence.Diagnostic {
 	return out
 }
 
-// list returns a list that is written as [] when there is nothing in it.
+// list returns a list that is encoded as [] when it is empty.
 func list[T any](in []T) []T {
 	if in == nil {
 		return []T{}
@@ -206,7 +206,7 @@ func list[T any](in []T) []T {
 	return in
 }
 
-// object returns a JSON object, empty for what is none.
+// object returns a JSON object, empty for anything else.
 func object(raw json.RawMessage) json.RawMessage {
 	if !fault.IsObject(raw) {
 		return json.RawMessage(`{}`)
@@ -214,7 +214,7 @@ func object(raw json.RawMessage) json.RawMessage {
 	return bytes.TrimSpace(raw)
 }
 
-// mustJSON writes what can always be written.
+// mustJSON encodes what can always be encoded.
 func mustJSON(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {

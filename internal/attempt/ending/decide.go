@@ -5,7 +5,7 @@ import (
 	"github.com/deedrun/deed/internal/base/failure"
 )
 
-// A Canceller is who ended a run before its end.
+// A Canceller is who cancelled a run.
 type Canceller string
 
 // The cancellers.
@@ -13,10 +13,10 @@ const (
 	NotCancelled Canceller = ""
 	ByOperator   Canceller = "operator" // somebody cancelled the run
 	ByParent     Canceller = "parent"   // the caller went away
-	BySignal     Canceller = "signal"   // deed itself was told to stop
+	BySignal     Canceller = "signal"   // deed itself received a signal to stop
 )
 
-// A Declared is what the agent says of its own work, as far as it is not a success.
+// A Declared is what the agent reports of its own work when that is not a success.
 type Declared string
 
 // The declarations.
@@ -37,26 +37,26 @@ const (
 	GateRejected Gate = "rejected"
 )
 
-// Facts is what deed saw of a run. Nothing in it is taken from the agent's word but Declared, which can only make the
-// outcome worse.
+// Facts is what deed saw of a run. Only Declared is taken from the agent's word, and it can only make the outcome
+// worse.
 type Facts struct {
 	Refused   bool // the request was not accepted; nothing ran
 	Cancelled Canceller
 	Deadline  bool // the time limit passed
 	Provider  bool // the service or the model behind the agent failed
-	Isolation bool // the containment asked for is not there
+	Isolation bool // the requested isolation is not available
 	Infra     bool // disk, database or another part of deed failed, or its runner was lost
 	Budget    bool // the budget of the task or of the day is used up
 	Unusable  bool // adapter, workspace source or another thing that the request names cannot be used
 
 	Started    bool   // the agent's process was there
 	ExitCode   int    // of the agent
-	Signal     string // that ended the agent
+	Signal     string // the signal that ended the agent
 	MaxTurns   bool   // the agent used up its turns
 	Circles    bool   // the agent repeated itself, or made no progress, until it was ended
 	Declared   Declared
-	Unreadable bool // the agent left no result that can be read
-	Done       bool // the agent's own part ended well, whatever came afterwards
+	Unreadable bool // the agent left no readable result
+	Done       bool // the agent's own part ended well, whatever happened afterwards
 
 	Gate       Gate
 	NoOp       bool  // the gate says that the change set is empty
@@ -83,28 +83,28 @@ const (
 	ClassGate           = "gate"
 )
 
-// An Ending is how an attempt ended. Every field that says so, in any vocabulary, is derived from it.
+// An Ending is how an attempt ended. Every field that describes this, in any vocabulary, is derived from it.
 type Ending struct {
-	Name           string             // of the row of the table
+	Name           string             // name of the row in the table
 	Status         string             // terminal status of the run
 	Classification string             // of a failure; empty for a success
 	Terminal       string             // status of the terminal result
-	Run            evidence.RunStatus // state that the run ends in
+	Run            evidence.RunStatus // final state of the run
 	Outcome        string             // status of the completion outcome
 	NextAction     string
 	Confidence     string
 	Agent          string // status of the agent result: completed only when the agent's own executions ended well
-	Exit           int    // of the command
+	Exit           int    // exit code of the command
 	About          string // in words
 }
 
 // Success reports whether the run did what was asked.
 func (e Ending) Success() bool { return evidence.Success(e.Status) }
 
-// Refused reports whether the request was at fault, and not what came of it.
+// Refused reports whether the request itself was at fault, not what followed from it.
 func (e Ending) Refused() bool { return e.Exit == failure.ExitUsage }
 
-// Actionable reports whether there is a change that was accepted. What may be done with it says NextAction.
+// Actionable reports whether there is an accepted change. NextAction says what may be done with it.
 func (e Ending) Actionable() bool { return e.Status == evidence.StatusSucceeded }
 
 // A Row is one line of the table: the first whose condition holds decides.
@@ -194,7 +194,7 @@ func Decide(f Facts) Ending {
 			}
 			switch {
 			case !f.Started:
-				d.Agent = evidence.AgentUnknown // no execution, so nothing is known of one
+				d.Agent = evidence.AgentUnknown // no execution, so there is no status of one
 			case f.Done && f.ExitCode == 0 && f.Signal == "" && f.Declared == DeclaredNothing && !f.Unreadable:
 				d.Agent = evidence.AgentCompleted // also when the run was ended while its work was judged
 			}

@@ -15,7 +15,7 @@ type Exit struct {
 type End struct {
 	Class      failure.Class
 	Exit       *Exit // nil: the agent never ran
-	Stopped    bool  // it was cancelled because deed was told to stop
+	Stopped    bool  // it was cancelled because deed had to stop
 	MaxTurns   bool  // the agent used up its turns
 	Done       bool  // the agent's last turn ended well
 	KeptBack   bool  // the caller wants the change as evidence only
@@ -24,7 +24,7 @@ type End struct {
 	PatchBytes int64
 }
 
-// FactsOf returns the facts behind the end of an attempt. A class that this version does not know is a fault of deed's.
+// FactsOf returns the facts behind the end of an attempt. A class that this version does not know is a fault of deed.
 func FactsOf(e End) Facts {
 	f := Facts{MaxTurns: e.MaxTurns, Done: e.Done, KeptBack: e.KeptBack, Files: e.Files, PatchBytes: e.PatchBytes}
 	if e.Exit != nil {
@@ -41,7 +41,7 @@ func FactsOf(e End) Facts {
 	case failure.Timeout:
 		f.Deadline = true
 	case failure.AgentFailed:
-		f.Unreadable = true // also when its code is 0, as after a limit on its output
+		f.Unreadable = true // also if its exit code is 0, as after a limit on its output
 	case failure.InvalidWord:
 		f.Unreadable = true
 	case failure.Rejected:
@@ -59,7 +59,7 @@ func FactsOf(e End) Facts {
 	case failure.Budget:
 		f.Budget = true
 	case failure.Limit:
-		f.Unreadable = true // it was ended before it could say anything
+		f.Unreadable = true // it was ended before it could report anything
 	case failure.RateLimited, failure.Provider:
 		f.Provider = true
 	case failure.Interrupted:
@@ -81,7 +81,7 @@ func FactsOf(e End) Facts {
 	return f
 }
 
-// OfClass returns the ending of an attempt of which nothing but the class of its failure is known.
+// OfClass returns the ending of an attempt of which only the class of its failure is known.
 func OfClass(c failure.Class) Ending {
 	return Decide(FactsOf(End{Class: c, Exit: &Exit{}}))
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
-// TestResults is what the checks of a verdict gave: one suite for each check, with the tests of those that were seen by name or
-// number, and with the exit code of the others. The status is of tests: failed when a suite failed, and unknown while no test is
-// known to have run, since an exit code alone counts none.
+// TestResults is what the checks of a verdict gave: one suite for each check. A suite lists tests if they were seen
+// by name or number; otherwise it has the exit code. The status is about tests: failed when a suite failed, and
+// unknown while no test is known to have run, since an exit code is not a test.
 func TestResults(v *deed.Verdict) evidence.TestResults {
 	out := evidence.TestResults{
 		Schema: evidence.SchemaTestResults, Status: evidence.TestsUnknown, Suites: []evidence.TestSuite{},
@@ -58,7 +58,7 @@ func suite(c deed.CheckResult) evidence.TestSuite {
 	return s
 }
 
-// testsOf are the tests that a check was seen to run after the change; nil: it was not seen to run any.
+// testsOf returns the tests that a check was seen to run after the change; nil: none were seen.
 func testsOf(c deed.CheckResult) *runner.TestResults {
 	if c.Comparison == nil {
 		return nil
@@ -66,7 +66,7 @@ func testsOf(c deed.CheckResult) *runner.TestResults {
 	return c.Comparison.After
 }
 
-// TestsRan counts the tests that the checks of a verdict were seen to run to their end.
+// TestsRan counts the tests that the checks of a verdict were seen to run to the end.
 func TestsRan(v *deed.Verdict) int {
 	sum := TestResults(v).Summary
 	return sum.Passed + sum.Failed

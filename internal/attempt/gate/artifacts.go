@@ -17,9 +17,9 @@ import (
 	"github.com/deedrun/deed/internal/base/truncate"
 )
 
-// artifacts checks that what was declared is there: inside the managed directory, which is new with this attempt,
-// and a regular file. A file of the same name elsewhere is not an artifact. The directory was opened before the agent
-// ran, so that one put in its place is not looked at.
+// artifacts checks that every declared artifact is a regular file inside the managed directory, which is new with
+// this attempt. A file of the same name elsewhere is not an artifact. The directory was opened before the agent ran,
+// so one that was put in its place later is never read.
 func (v *verdict) artifacts(in Input) {
 	for _, p := range in.Listed.Bad {
 		v.reject(CodeArtifactInvalid, p, "%s cannot be kept: its name is not plain text, or too long", quotePath(p))
@@ -64,10 +64,10 @@ func (v *verdict) artifacts(in Input) {
 	}
 }
 
-// maxSchemaArtifact bounds an artifact that is held against a schema.
+// maxSchemaArtifact bounds the size of an artifact that is validated against a schema.
 const maxSchemaArtifact = 8 << 20
 
-// artifactSchema holds a declared artifact against the schema that the task has for it.
+// artifactSchema validates a declared artifact against the schema that the task gives for it.
 func (v *verdict) artifactSchema(in Input, name string) {
 	text, ok := in.Spec.ArtifactSchemas[name]
 	if !ok {
@@ -97,7 +97,8 @@ func (v *verdict) artifactSchema(in Input, name string) {
 	}
 }
 
-// ArtifactPath turns a declared path into one relative to the directory of artifacts. It refuses what leads out.
+// ArtifactPath turns a declared path into one relative to the directory of artifacts. It refuses a path that leads
+// out.
 func ArtifactPath(root, p string) (string, bool) {
 	if p == "" || strings.ContainsRune(p, 0) {
 		return "", false
@@ -115,23 +116,23 @@ func ArtifactPath(root, p string) (string, bool) {
 	return filepath.Clean(p), true
 }
 
-// A Listing is what is in a directory of artifacts.
+// A Listing is the content of a directory of artifacts.
 type Listing struct {
 	Names []string // regular files, relative, slash-separated and sorted
 	Bad   []string // names that a bundle cannot hold
 	Size  int64    // of the regular files, in bytes
 
-	Dropped []Dropped // what is neither: the first of it
-	Others  int       // how much more of that there is
+	Dropped []Dropped // other entries, which are left out: the first ones
+	Others  int       // how many more were left out
 }
 
-// A Dropped is something in a directory of artifacts that is none.
+// A Dropped is an entry in the directory of artifacts that is not an artifact.
 type Dropped struct {
 	Path string `json:"path"` // safe to show
 	Kind string `json:"kind"`
 }
 
-// LeftOut says what was dropped and why, or "".
+// LeftOut says what was left out and why, or "".
 func (l Listing) LeftOut() string {
 	if len(l.Dropped) == 0 {
 		return ""
@@ -147,18 +148,18 @@ func (l Listing) LeftOut() string {
 	return text
 }
 
-// maxDropped is how much of what is dropped is named: an agent can leave any number of links.
+// maxDropped bounds how many left-out entries are named: an agent can create any number of links.
 const maxDropped = 20
 
 const (
-	// maxArtifactName leaves room for the directory that a bundle puts before it.
+	// maxArtifactName leaves space for the directory that a bundle puts before the name.
 	maxArtifactName = 900
-	// maxArtifactEntries is how many entries are looked at, far beyond what any bundle takes.
+	// maxArtifactEntries bounds how many entries are read, far beyond what any bundle takes.
 	maxArtifactEntries = 100_000
 )
 
-// ListArtifacts lists the directory of artifacts. Links and special files are not artifacts: they are told, and nothing opens them. What an
-// agent leaves there is bounded in number and depth, so that listing it ends.
+// ListArtifacts lists the directory of artifacts. Links and special files are not artifacts: they are listed as
+// dropped and never opened. The number and depth of entries are bounded, so that listing always ends.
 func ListArtifacts(root *os.Root) (Listing, error) {
 	var l Listing
 	n := 0
@@ -203,7 +204,7 @@ func ListArtifacts(root *os.Root) (Listing, error) {
 	return l, err
 }
 
-// kind names what is no regular file.
+// kind describes a file that is not regular.
 func kind(t fs.FileMode) string {
 	switch {
 	case t&fs.ModeSymlink != 0:
@@ -221,8 +222,8 @@ func plain(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == '\\' })
 }
 
-// quotePath makes a path of the agent's safe to show: one that is not plain text, or has space around it, is quoted, so that
-// it cannot pose as another.
+// quotePath makes a path from the agent safe to show. One that is not plain text, or has space around it, is quoted,
+// so that it cannot pose as another path.
 func quotePath(p string) string {
 	if plain(p) && strings.TrimSpace(p) == p {
 		return p

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What is no file is no artifact, and that is told: of any number of them, in a text of bounded length.
+// What is not a regular file is not an artifact. It is reported, however many there are, in a text of bounded length.
 func TestArtifactsThatAreLeftOut(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -19,8 +19,8 @@ type AuditFacts struct {
 	ExitCode int
 }
 
-// audit compares the adapter's account with what deed saw. An account that is there is always compared; only a
-// missing one depends on the task.
+// audit compares the adapter's account with what deed saw. An account that exists is always compared. Whether one
+// must exist depends on the task.
 func (v *verdict) audit(in Input) {
 	required := in.Evidence.RequireAdapterAudit
 	a, err := readAudit(in.Artifacts)
@@ -52,7 +52,7 @@ func (v *verdict) audit(in Input) {
 		}
 	}
 	for _, p := range sorted(said) {
-		if !changed[p] { // what no patch carries may be mentioned, and need not be
+		if !changed[p] { // changes that no patch carries may be listed, but need not be
 			v.reject(CodeAuditMismatch, p, "the adapter's account says that %s changed, and it did not", quotePath(p))
 		}
 	}

@@ -11,44 +11,44 @@ import (
 	"github.com/deedrun/deed/internal/base/truncate"
 )
 
-// A ground is one thing that a comparison found: against the work, or only worth a note.
+// A ground is one finding about a check: a reason against the work, or only a note.
 type ground struct {
 	code    string
-	subject string // the test or the finding, so that two runs that say the same are told once
+	subject string // the test or the finding: two runs that report the same ground list it once
 	message string
 	note    bool
-	doubt   AskKind // what a person may say of it that it does not matter; noDoubt: nothing
+	ask     AskKind // the question by which a person can excuse it; notAsked: no one can
 }
 
-// A comparer holds what a capability gave on the base against what it gave after the change. It does no I/O.
+// A comparer compares the outcome of a check on the base with its outcome after the change. It does no I/O.
 type comparer struct {
 	check    deed.Check
 	base     *runner.Report  // nil: nothing is known of the base
-	pinned   *runner.Report  // of the change with the tests of the base, which tells of tests that could not be run there; nil: there is none
+	pinned   *runner.Report  // the change with the tests of the base: it also shows tests that could not run on the base itself; nil: there is none
 	after    *runner.Report  // never nil
-	unstable map[string]bool // tests that two runs on the base do not agree on: they prove nothing
-	allowed  bool            // a person let the agent change the inputs: what is gone with them is only told
+	unstable map[string]bool // tests about which two runs on the base disagree: they prove nothing
+	allowed  bool            // a person allowed the change of the inputs: tests that vanish with it are only noted
 
-	taken   map[string]bool // new tests that stand for one that is gone
-	alike   map[string]bool // tests that only the run with the tests of the base tells of
-	out     deed.CheckComparison
-	grounds []ground
+	taken      map[string]bool // new tests that were matched with a vanished one
+	onlyPinned map[string]bool // tests known only from the pinned report
+	out        deed.CheckComparison
+	grounds    []ground
 }
 
 // compare reports what differs and every ground that follows from it.
 //
-// The rule. A test that fails and did not fail on the base counts against the work, and so does one that is gone or
-// skipped. A test that failed on the base already is not the agent's doing: it is noted, as long as something that failed
-// was fixed. Where nothing was, the work has not done what a failing test asks for. `require_pass` true makes every
-// failure count, false none of the old ones.
+// The rule: a test that fails and did not fail on the base counts against the work, and so does one that vanished or
+// is skipped. A test that already failed on the base is not the agent's doing: it is noted, as long as some failure
+// of the base was fixed. If none was, the work has not done what a failing test asks for. `require_pass: true` makes
+// every failure count, false none of the old ones.
 func compare(m comparer) (deed.CheckComparison, []ground) {
 	c, after := m.check, m.after
 	m.out.Counts = map[string]int{}
 	switch {
 	case after.Status == runner.StatusSkipped:
-		m.against(CodeNotApplicable, "", "there is nothing to run: %s", m.after.Phase.Summary)
+		m.reject(CodeNotApplicable, "", "there is nothing to run: %s", m.after.Phase.Summary)
 	case after.Status == runner.StatusError:
-		m.against(CodeCheckError, "", "could not tell: %s", summary(after))
+		m.reject(CodeCheckError, "", "could not tell: %s", summary(after))
 	case c.Capability == runner.Test, c.Capability == "":
 		m.tests()
 	case c.Capability == runner.Build:
@@ -59,16 +59,16 @@ func compare(m comparer) (deed.CheckComparison, []ground) {
 	return m.out, m.grounds
 }
 
-func (m *comparer) against(code, subject, format string, a ...any) {
-	m.tell(true, code, subject, format, a...)
+func (m *comparer) reject(code, subject, format string, a ...any) {
+	m.add(true, code, subject, format, a...)
 }
 
 func (m *comparer) note(code, subject, format string, a ...any) {
-	m.tell(false, code, subject, format, a...)
+	m.add(false, code, subject, format, a...)
 }
 
-// tell adds a ground. The names of tests are the project's own words, so a message is cut to a line.
-func (m *comparer) tell(counts bool, code, subject, format string, a ...any) {
+// addGrounds adds a ground. Names of tests come from the project and can be any text, so a message is cut to one line.
+func (m *comparer) add(counts bool, code, subject, format string, a ...any) {
 	m.grounds = append(m.grounds, ground{code: code, subject: subject, message: oneLine(fmt.Sprintf(format, a...)), note: !counts})
 }
 
@@ -79,12 +79,12 @@ func summary(r *runner.Report) string {
 	return cmp.Or(r.Phase.Summary, "its status is "+r.Status)
 }
 
-// comparable reports whether the base says anything to hold the change against.
+// comparable reports whether the base gave a result to compare the change with.
 func (m *comparer) comparable() bool {
 	return m.base != nil && (m.base.Status == runner.StatusPassed || m.base.Status == runner.StatusFailed)
 }
 
-// build has only its status.
+// build compares only the status: a build reports nothing else.
 func (m *comparer) build() {
 	if m.after.Status == runner.StatusPassed {
 		return
@@ -95,10 +95,10 @@ func (m *comparer) build() {
 	if old {
 		what = "failed as it did on the base"
 	}
-	m.tell(counts, CodeCheckFailed, "", "%s: %s", what, summary(m.after))
+	m.add(counts, CodeCheckFailed, "", "%s: %s", what, summary(m.after))
 }
 
-// findings compares what linters found by fingerprints, which survive moved lines.
+// findings compares the findings of linters by fingerprint, which survives moved lines.
 func (m *comparer) findings() {
 	known := map[string]bool{}
 	if m.comparable() {
@@ -115,7 +115,7 @@ func (m *comparer) findings() {
 			continue
 		}
 		m.list(&m.out.Introduced, "introduced", describeFinding(f))
-		m.against(CodeLintIntroduced, id, "%s", describeFinding(f))
+		m.reject(CodeLintIntroduced, id, "%s", describeFinding(f))
 	}
 	for _, id := range sorted(known) {
 		m.list(&m.out.Resolved, "resolved", id)
@@ -123,15 +123,15 @@ func (m *comparer) findings() {
 	m.out.Counts["unchanged"] = stays
 	require := m.check.RequirePass != nil && *m.check.RequirePass
 	if stays > 0 {
-		m.tell(require, CodeOldFindings, "", "%d findings are as they were on the base", stays)
+		m.add(require, CodeOldFindings, "", "%d findings are as they were on the base", stays)
 	}
 	if len(m.after.LintFindings) == 0 && m.after.Status == runner.StatusFailed {
 		old := m.comparable() && m.base.Status == runner.StatusFailed && len(m.base.LintFindings) == 0
-		m.tell(!old || require, CodeCheckFailed, "", "failed and named no finding: %s", summary(m.after))
+		m.add(!old || require, CodeCheckFailed, "", "failed and named no finding: %s", summary(m.after))
 	}
 }
 
-// identity is what a finding is known by.
+// identity is the key by which a finding is matched.
 func identity(f runner.LintFinding) string {
 	return cmp.Or(f.Fingerprint, f.ID, f.File+"\x00"+f.Rule+"\x00"+f.Message)
 }
@@ -155,7 +155,7 @@ func describeFinding(f runner.LintFinding) string {
 // maxLine bounds one line of a verdict that holds the words of a tool or of a test.
 const maxLine = 400
 
-// oneLine is the beginning of a text, fit for a list.
+// oneLine returns the first line of a text, cut to fit a list.
 func oneLine(s string) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	if head, _, more := strings.Cut(s, "\n"); more {
@@ -164,14 +164,14 @@ func oneLine(s string) string {
 	return truncate.Head(s, maxLine)
 }
 
-// list adds to a list of the comparison, which has a bound; its count has none.
+// list appends to a list of the comparison, up to a bound. The count has no bound.
 func (m *comparer) list(to *[]string, name, item string) {
 	if m.out.Counts[name]++; m.out.Counts[name] <= perCode {
 		*to = append(*to, oneLine(item))
 	}
 }
 
-// tests compares by name.
+// tests compares test results: by name if the report has names, else by count.
 func (m *comparer) tests() {
 	m.out.After = counts(m.after)
 	if m.comparable() {
@@ -183,12 +183,12 @@ func (m *comparer) tests() {
 		if m.comparable() && m.out.Base == nil {
 			more = "; nor does it report any on the base: use a runner that reports, or a command as the check"
 		}
-		m.against(CodeReportMissing, "", "ended with no report of its tests: %s%s", summary(m.after), more)
+		m.reject(CodeReportMissing, "", "ended with no report of its tests: %s%s", summary(m.after), more)
 		return
 	case m.contradicts():
 		return
 	case m.out.After.Total == 0:
-		m.against(CodeNoTests, "", "ran no test")
+		m.reject(CodeNoTests, "", "ran no test")
 		return
 	}
 	if len(m.after.TestCases) == 0 {
@@ -199,7 +199,7 @@ func (m *comparer) tests() {
 	m.unnamed()
 }
 
-// counts are a report's, else those of its tests; nil where it has neither.
+// counts returns the counts of a report, else those of its test cases; nil if it has neither.
 func counts(r *runner.Report) *runner.TestResults {
 	if r.TestCounts != nil {
 		c := *r.TestCounts
@@ -228,8 +228,8 @@ func tally(cases []runner.TestCase) runner.TestResults {
 	return c
 }
 
-// contradicts refuses a report whose counts and tests cannot both be true. Tools count in their own ways (subtests, suites),
-// so what is asked is that the change counts as the base did.
+// contradicts rejects a report whose counts and test cases cannot both be true. Tools count in their own ways
+// (subtests, suites), so the change only has to count as the base did.
 func (m *comparer) contradicts() bool {
 	c, cases := m.after.TestCounts, m.after.TestCases
 	if c == nil {
@@ -237,20 +237,20 @@ func (m *comparer) contradicts() bool {
 	}
 	found := len(m.grounds)
 	if c.Total < 0 || c.Passed < 0 || c.Failed < 0 || c.Skipped < 0 || c.Passed+c.Failed+c.Skipped > c.Total {
-		m.against(CodeReportContradicts, "", "reports %d tests of which %d passed, %d failed and %d were skipped", c.Total, c.Passed, c.Failed, c.Skipped)
+		m.reject(CodeReportContradicts, "", "reports %d tests of which %d passed, %d failed and %d were skipped", c.Total, c.Passed, c.Failed, c.Skipped)
 	}
 	named := tally(cases)
 	if len(cases) > 0 && c.Failed == 0 && named.Failed > 0 {
-		m.against(CodeReportContradicts, "", "counts no failure and names %d failed tests", named.Failed)
+		m.reject(CodeReportContradicts, "", "counts no failure and names %d failed tests", named.Failed)
 	}
 	if m.comparable() && m.base.TestCounts != nil && len(m.base.TestCases) > 0 && m.base.TestCounts.Total == len(m.base.TestCases) &&
 		len(cases) > 0 && c.Total != len(cases) && c.Partial == "" {
-		m.against(CodeReportContradicts, "", "counts %d tests and names %d; on the base the two were the same", c.Total, len(cases))
+		m.reject(CodeReportContradicts, "", "counts %d tests and names %d; on the base the two were the same", c.Total, len(cases))
 	}
 	return len(m.grounds) > found
 }
 
-// byCount compares where there are no names. What the base had by name must not be gone as names.
+// byCount compares the totals of a report without names. If the base named its tests, the change must name them too.
 func (m *comparer) byCount() {
 	a := m.out.After
 	was := m.base
@@ -260,26 +260,26 @@ func (m *comparer) byCount() {
 	b := &runner.TestResults{}
 	if was != nil && (was == m.pinned || m.comparable()) {
 		if len(was.TestCases) > 0 {
-			m.against(CodeReportMissing, "", "names no test, and on the base it named %d", len(was.TestCases))
+			m.reject(CodeReportMissing, "", "names no test, and on the base it named %d", len(was.TestCases))
 			return
 		}
 		b = cmp.Or(counts(was), b)
 	}
 	if a.Total < b.Total {
-		m.against(CodeTestsShrank, "", "ran %d tests, and %d on the base", a.Total, b.Total)
+		m.reject(CodeTestsShrank, "", "ran %d tests, and %d on the base", a.Total, b.Total)
 	}
 	if more := a.Failed - b.Failed; more > 0 {
-		m.against(CodeTestsNewlyFailing, "", "%d more tests fail than on the base", more)
+		m.reject(CodeTestsNewlyFailing, "", "%d more tests fail than on the base", more)
 	}
 	if a.Skipped > b.Skipped && a.Passed < b.Passed {
-		m.against(CodeTestsNewlySkipped, "", "%d more tests are skipped than on the base, and %d fewer pass", a.Skipped-b.Skipped, b.Passed-a.Passed)
+		m.reject(CodeTestsNewlySkipped, "", "%d more tests are skipped than on the base, and %d fewer pass", a.Skipped-b.Skipped, b.Passed-a.Passed)
 	}
 	if a.Failed > 0 && a.Failed <= b.Failed {
 		require := m.requires()
-		m.tell(require == nil && a.Failed == b.Failed || require != nil && *require, CodeTestsStillFailing, "", "%d tests fail as on the base", a.Failed)
+		m.add(require == nil && a.Failed == b.Failed || require != nil && *require, CodeTestsStillFailing, "", "%d tests fail as on the base", a.Failed)
 	}
 	if a.Failed == 0 && m.after.Status == runner.StatusFailed {
-		m.against(CodeCheckFailed, "", "failed: %s", summary(m.after))
+		m.reject(CodeCheckFailed, "", "failed: %s", summary(m.after))
 	}
 }
 
@@ -289,11 +289,11 @@ func (m *comparer) byName() {
 	if m.comparable() {
 		before = index(m.base.TestCases)
 	}
-	m.alike, m.taken = map[string]bool{}, map[string]bool{}
+	m.onlyPinned, m.taken = map[string]bool{}, map[string]bool{}
 	if m.pinned != nil {
 		for id, t := range index(m.pinned.TestCases) {
 			if _, ok := before[id]; !ok {
-				before[id], m.alike[id] = t, true
+				before[id], m.onlyPinned[id] = t, true
 			}
 		}
 	}
@@ -311,36 +311,36 @@ func (m *comparer) byName() {
 			m.list(&m.out.New, "new", id)
 			if t.Status == runner.CaseFailed {
 				m.list(&m.out.NewlyFailing, "newly_failing", id)
-				m.against(CodeTestsNewlyFailing, id, "%s fails, and the base does not have it%s", id, because(t))
+				m.reject(CodeTestsNewlyFailing, id, "%s fails, and the base does not have it%s", id, because(t))
 			}
 		case t.Status == runner.CaseFailed && old == runner.CaseFailed:
 			m.list(&m.out.StillFailing, "still_failing", id)
 			still = append(still, id)
 		case t.Status == runner.CaseFailed:
 			m.list(&m.out.NewlyFailing, "newly_failing", id)
-			m.against(CodeTestsNewlyFailing, id, "%s fails, and %s %s%s", id, old, m.where(id), because(t))
+			m.reject(CodeTestsNewlyFailing, id, "%s fails, and %s %s%s", id, old, m.where(id), because(t))
 		case t.Status == runner.CaseSkipped && old != runner.CaseSkipped:
 			m.list(&m.out.NewlySkipped, "newly_skipped", id)
-			m.tell(!m.allowed, CodeTestsNewlySkipped, id, "%s is skipped, and %s %s%s", id, old, m.where(id), because(t))
+			m.add(!m.allowed, CodeTestsNewlySkipped, id, "%s is skipped, and %s %s%s", id, old, m.where(id), because(t))
 		case t.Status == runner.CasePassed && old == runner.CaseFailed:
 			m.list(&m.out.Fixed, "fixed", id)
 		}
 	}
-	m.gone(before, now)
+	m.vanished(before, now)
 	m.stillFailing(still, before, now)
 }
 
-// where says which run a test is held against.
+// where says which run a test is compared with.
 func (m *comparer) where(id string) string {
-	if m.alike[id] {
+	if m.onlyPinned[id] {
 		return "with the tests of the base"
 	}
 	return "on the base"
 }
 
-// gone tells the tests that the base has and the change has not. A part of a test that failed, was skipped or is gone itself
-// says nothing of its own.
-func (m *comparer) gone(before, now map[string]runner.TestCase) {
+// vanished reports the tests that the base has and the change lacks. A subtest is not reported if its parent failed,
+// was skipped or vanished itself.
+func (m *comparer) vanished(before, now map[string]runner.TestCase) {
 	for _, id := range sorted(before) {
 		if _, ok := now[id]; ok {
 			continue
@@ -356,7 +356,7 @@ func (m *comparer) gone(before, now map[string]runner.TestCase) {
 			m.list(&m.out.Unstable, "unstable", id)
 			continue
 		}
-		if standsIn(before[id]) && m.served(before[id].Suite, before) {
+		if isPlaceholder(before[id]) && m.replaced(before[id].Suite, before) {
 			m.list(&m.out.Fixed, "fixed", id)
 			continue
 		}
@@ -366,26 +366,26 @@ func (m *comparer) gone(before, now map[string]runner.TestCase) {
 		}
 		m.list(&m.out.Vanished, "vanished", id)
 		if unbuilt(before[id], now) {
-			continue // what could not be built or loaded is told, and stands against the work
+			continue // the failed build or load is reported, and counts against the work
 		}
 		counted := before[id].Status != runner.CaseSkipped && !m.allowed
-		m.tell(counted, CodeTestsVanished, id, "%s is gone, and %s %s", id, before[id].Status, m.where(id))
+		m.add(counted, CodeTestsVanished, id, "%s is gone, and %s %s", id, before[id].Status, m.where(id))
 	}
 }
 
-// unbuilt reports whether a test is gone since what it stands in could not be built or loaded.
+// unbuilt reports whether a test vanished because its package, file or suite could not be built or loaded.
 func unbuilt(t runner.TestCase, now map[string]runner.TestCase) bool {
 	for _, s := range now {
-		if standsIn(s) && (s.Suite == "" || s.Suite == t.Suite || s.Suite == t.File || strings.HasPrefix(t.Suite, s.Suite+" ") || strings.HasPrefix(t.Suite, s.Suite+".") || strings.HasPrefix(t.ID(), s.Suite+".")) {
+		if isPlaceholder(s) && (s.Suite == "" || s.Suite == t.Suite || s.Suite == t.File || strings.HasPrefix(t.Suite, s.Suite+" ") || strings.HasPrefix(t.Suite, s.Suite+".") || strings.HasPrefix(t.ID(), s.Suite+".")) {
 			return true
 		}
 	}
 	return false
 }
 
-// moved finds a test that is new, passes and has the name of one that is gone, or stands where that stood. Only where the one that is
-// gone ran and passed with the tests of the base has it moved: then nothing was lost with it. A new test is taken for one that is gone
-// at most.
+// moved finds a new test that passes and has the name of a vanished one, or else is in the same file or suite. The
+// vanished test counts as moved only if it ran and passed in the pinned tree: then nothing was lost with it. Each new
+// test is matched with at most one vanished test.
 func (m *comparer) moved(t runner.TestCase, before, now map[string]runner.TestCase) string {
 	if m.pinned == nil || index(m.pinned.TestCases)[t.ID()].Status != runner.CasePassed {
 		return ""
@@ -396,7 +396,7 @@ func (m *comparer) moved(t runner.TestCase, before, now map[string]runner.TestCa
 	}
 	for _, same := range []func(a, b runner.TestCase) bool{
 		func(a, b runner.TestCase) bool { return ownName(a) == ownName(b) },
-		func(a, b runner.TestCase) bool { return homeOf(a) != "" && homeOf(a) == homeOf(b) }, // under another name
+		func(a, b runner.TestCase) bool { return containerOf(a) != "" && containerOf(a) == containerOf(b) }, // under another name
 	} {
 		for _, id := range sorted(now) {
 			if fresh(id) && same(now[id], t) {
@@ -408,12 +408,13 @@ func (m *comparer) moved(t runner.TestCase, before, now map[string]runner.TestCa
 	return ""
 }
 
-// homeOf is what a test stands in: its file, as far as reports of tests that pass tell it, or its package, class or module.
-func homeOf(t runner.TestCase) string {
+// containerOf returns what a test belongs to: its file, as far as reports of passing tests have it, or its package,
+// class or module.
+func containerOf(t runner.TestCase) string {
 	return cmp.Or(t.Suite, t.File, strings.TrimSuffix(strings.TrimSuffix(t.Name, ownName(t)), "."))
 }
 
-// ownName is a test's name without what it stands in. unittest writes both in one: package.module.Class.test.
+// ownName returns a test's name without what it belongs to. unittest writes both as one: package.module.Class.test.
 func ownName(t runner.TestCase) string {
 	if t.Suite == "" && !strings.ContainsAny(t.Name, " /") {
 		return t.Name[strings.LastIndexByte(t.Name, '.')+1:]
@@ -421,30 +422,30 @@ func ownName(t runner.TestCase) string {
 	return t.Name
 }
 
-// standsIn reports whether a failure is no test, but stands for those that could not be built or loaded. Once they can be it
-// is gone. Only a build that failed as a whole, as cargo's does, has no suite.
-func standsIn(t runner.TestCase) bool {
+// isPlaceholder reports whether a failure is not a test but represents tests that could not be built or loaded. It
+// disappears once they can be. Only a build that failed as a whole, as cargo's does, has no suite.
+func isPlaceholder(t runner.TestCase) bool {
 	return t.Status == runner.CaseFailed && strings.HasPrefix(t.Name, "[") && strings.HasSuffix(t.Name, "]") && (t.Suite != "" || t.Name == "[build]")
 }
 
-// served reports whether tests pass in the place of one that stood in for them. Not every tool tells which file a test is of:
-// then it is asked that a test passes that was not there.
-func (m *comparer) served(suite string, before map[string]runner.TestCase) bool {
-	ends := " :" // what a describe or a test is told behind
+// replaced reports whether tests pass now where a placeholder failed before. Not every tool reports the file of a
+// test; then it is enough that a test passes that did not exist before.
+func (m *comparer) replaced(suite string, before map[string]runner.TestCase) bool {
+	ends := " :" // what separates a suite from the name of a describe block or a test
 	if !strings.Contains(suite, "/") {
-		ends += "." // a module of Python; behind a path it would be another package
+		ends += "." // a module of Python; after a path it would be another package
 	}
-	fresh, told := false, false
+	fresh, suites := false, false
 	for _, t := range m.after.TestCases {
 		id := t.ID()
 		if id == suite { // the file ran and had no tests
 			return false
 		}
-		told = told || t.Suite != ""
-		if t.Status != runner.CasePassed || standsIn(t) {
+		suites = suites || t.Suite != ""
+		if t.Status != runner.CasePassed || isPlaceholder(t) {
 			continue
 		}
-		if suite == "" { // it stood in for all of them
+		if suite == "" { // the placeholder stood for all of them
 			return true
 		}
 		for _, name := range []string{t.Suite, t.File, id} {
@@ -455,35 +456,36 @@ func (m *comparer) served(suite string, before map[string]runner.TestCase) bool 
 		_, known := before[id]
 		fresh = fresh || !known
 	}
-	return fresh && !told
+	return fresh && !suites
 }
 
-// stillFailing judges the tests that failed before and fail now. One that stands beside a fixed one, in the same file, may belong
-// to the same work, which a person can tell; one elsewhere is not the agent's. Tests that were laid over the tree ask for what is not
-// there yet: they fail on the base because of that, and one that is fixed does not excuse another.
+// stillFailing judges the tests that failed on the base and fail now. One in the same file as a fixed one may belong
+// to the same work, which only a person can tell. One elsewhere is not the agent's doing. If a check brings its own
+// test files (check.Files), they ask for what does not exist yet and fail on the base because of that: a fixed one
+// does not excuse another.
 func (m *comparer) stillFailing(ids []string, before, now map[string]runner.TestCase) {
 	require := m.requires()
 	fixed := filesOf(m.out.Fixed, before)
 	for _, id := range ids {
-		counts, why := m.oldCounts(require), "as on the base"
+		counts, why := m.oldFailuresCount(require), "as on the base"
 		place := placeOf(now[id])
 		switch {
 		case require != nil:
-		case counts && m.hides():
+		case counts && m.hidesFailures():
 			why += ", and the check ended well now, which it did not there"
 		case counts:
 			why += ", and nothing was fixed"
 		case place != "" && fixed[place]:
 			counts, why = true, why+", and others in "+place+" were fixed: the work there may not be done"
 		}
-		m.tell(counts, CodeTestsStillFailing, id, "%s fails %s%s", id, why, because(now[id]))
-		if require == nil && m.out.Counts["fixed"] > 0 && !m.hides() {
-			m.grounds[len(m.grounds)-1].doubt = AskUnfinished
+		m.add(counts, CodeTestsStillFailing, id, "%s fails %s%s", id, why, because(now[id]))
+		if require == nil && m.out.Counts["fixed"] > 0 && !m.hidesFailures() {
+			m.grounds[len(m.grounds)-1].ask = AskUnfinished
 		}
 	}
 }
 
-// requires is what the check says of old failures; nil: it says nothing.
+// requires returns what the check demands of old failures; nil: nothing either way.
 func (m *comparer) requires() *bool {
 	if m.check.RequirePass == nil && m.check.Files != "" {
 		return new(true)
@@ -491,25 +493,25 @@ func (m *comparer) requires() *bool {
 	return m.check.RequirePass
 }
 
-// oldCounts reports whether old failures count wherever they are. A command that ended well on the base in spite of them may do so
-// again. One that failed there and ends well now hides them.
-func (m *comparer) oldCounts(require *bool) bool {
+// oldFailuresCount reports whether old failures count in every file. A command that exited with 0 on the base in
+// spite of them may do so again. One that failed there and exits with 0 now hides them.
+func (m *comparer) oldFailuresCount(require *bool) bool {
 	switch {
 	case require != nil:
 		return *require
 	case m.check.Capability == "" && m.after.Status == runner.StatusPassed:
-		return m.hides()
+		return m.hidesFailures()
 	}
 	return m.out.Counts["fixed"] == 0
 }
 
-// hides reports whether a command that failed on the base ends well now.
-func (m *comparer) hides() bool {
+// hidesFailures reports whether a command that failed on the base exits with 0 now.
+func (m *comparer) hidesFailures() bool {
 	return m.check.Capability == "" && m.comparable() && m.base.Status == runner.StatusFailed && m.after.Status == runner.StatusPassed
 }
 
-// placeOf is the file that a test stands in, where a report tells it. Tests inside the sources of a crate have the file of the whole
-// crate, and their module tells more.
+// placeOf returns the file that a test is in, if the report has it. Unit tests inside the sources of a crate all have
+// the file of the crate, so their module is added.
 func placeOf(t runner.TestCase) string {
 	if i := strings.LastIndex(t.Name, "::"); i > 0 && strings.HasSuffix(t.File, ".rs") {
 		return t.File + "::" + t.Name[:i]
@@ -520,7 +522,7 @@ func placeOf(t runner.TestCase) string {
 	return t.File
 }
 
-// filesOf is where tests stand, as far as a report tells it.
+// filesOf returns the files that tests are in, as far as the report has them.
 func filesOf(ids []string, cases map[string]runner.TestCase) map[string]bool {
 	out := map[string]bool{}
 	for _, id := range ids {
@@ -529,16 +531,16 @@ func filesOf(ids []string, cases map[string]runner.TestCase) map[string]bool {
 	return out
 }
 
-// unnamed is a failure that no test has: a package that does not build, a leak that is found after the last test.
+// unnamed adds a failure that belongs to no test: a package that does not build, or a leak found after the last test.
 func (m *comparer) unnamed() {
 	if m.after.Status != runner.StatusFailed || tally(m.after.TestCases).Failed > 0 {
 		return
 	}
 	old := m.comparable() && m.base.Status == runner.StatusFailed && tally(m.base.TestCases).Failed == 0
-	m.tell(!old || m.check.RequirePass == nil || *m.check.RequirePass, CodeCheckFailed, "", "failed, and no test did: %s", summary(m.after))
+	m.add(!old || m.check.RequirePass == nil || *m.check.RequirePass, CodeCheckFailed, "", "failed, and no test did: %s", summary(m.after))
 }
 
-// index finds tests by id. Of several with one id the worst counts.
+// index maps tests by id. Of several with the same id, the worst status counts.
 func index(cases []runner.TestCase) map[string]runner.TestCase {
 	worse := []string{runner.CasePassed, runner.CaseSkipped, runner.CaseFailed}
 	out := make(map[string]runner.TestCase, len(cases))
@@ -553,7 +555,8 @@ func index(cases []runner.TestCase) map[string]runner.TestCase {
 	return out
 }
 
-// because is what a test says of itself. The compiler of Go begins with the package, which is named already.
+// because returns the reason that a test gives for its status. The Go compiler starts with a line that names the
+// package, which the message has already.
 func because(t runner.TestCase) string {
 	for line := range strings.Lines(t.Message) {
 		if s := oneLine(line); s != "" && !strings.HasPrefix(s, "# ") {
@@ -563,7 +566,7 @@ func because(t runner.TestCase) string {
 	return ""
 }
 
-// disagree names the tests on which two runs of one tree do not agree.
+// disagree returns the tests about which two runs of the same tree disagree.
 func disagree(a, b *runner.Report) []string {
 	if a == nil || b == nil {
 		return nil

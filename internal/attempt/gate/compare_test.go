@@ -74,15 +74,15 @@ func TestCompareTests(t *testing.T) {
 	}{
 		{name: "all pass", base: tests("+a +b"), after: tests("+a +b"), want: []string{}},
 		{name: "a new test passes", base: tests("+a"), after: tests("+a +b"), want: []string{}},
-		{name: "mended", base: tests("+a -b"), after: tests("+a +b"), want: []string{}},
+		{name: "fixed", base: tests("+a -b"), after: tests("+a +b"), want: []string{}},
 		{name: "newly failing", base: tests("+a +b"), after: tests("+a -b"), want: []string{"tests_newly_failing b"}},
 		{name: "was skipped, fails now", base: tests("+a ~b"), after: tests("+a -b"), want: []string{"tests_newly_failing b"}},
 		{name: "a new test fails", base: tests("+a"), after: tests("+a -b"), want: []string{"tests_newly_failing b"}},
-		{name: "nothing mended", base: tests("+a -b -c"), after: tests("+a -b -c"), want: []string{"tests_still_failing b", "tests_still_failing c"}},
-		{name: "one of two mended", base: tests("+a -b -c"), after: tests("+a +b -c"), want: []string{"(tests_still_failing c)"}},
-		{name: "one of two mended, all must pass", base: tests("+a -b -c"), after: tests("+a +b -c"), require: &yes, want: []string{"tests_still_failing c"}},
-		{name: "nothing mended, old failures never count", base: tests("+a -b"), after: tests("+a -b"), require: &no, want: []string{"(tests_still_failing b)"}},
-		{name: "mended by another failure", base: tests("+a -b"), after: tests("-a +b"), want: []string{"tests_newly_failing a"}},
+		{name: "nothing fixed", base: tests("+a -b -c"), after: tests("+a -b -c"), want: []string{"tests_still_failing b", "tests_still_failing c"}},
+		{name: "one of two fixed", base: tests("+a -b -c"), after: tests("+a +b -c"), want: []string{"(tests_still_failing c)"}},
+		{name: "one of two fixed, all must pass", base: tests("+a -b -c"), after: tests("+a +b -c"), require: &yes, want: []string{"tests_still_failing c"}},
+		{name: "nothing fixed, old failures never count", base: tests("+a -b"), after: tests("+a -b"), require: &no, want: []string{"(tests_still_failing b)"}},
+		{name: "fixed by another failure", base: tests("+a -b"), after: tests("-a +b"), want: []string{"tests_newly_failing a"}},
 		{name: "vanished", base: tests("+a +b"), after: tests("+a"), want: []string{"tests_vanished b"}},
 		{name: "a failing one vanished", base: tests("+a -b"), after: tests("+a"), want: []string{"tests_vanished b"}},
 		{name: "a skipped one vanished", base: tests("+a ~b"), after: tests("+a"), want: []string{"(tests_vanished b)"}},
@@ -109,7 +109,7 @@ func TestCompareTests(t *testing.T) {
 		{name: "counts fail", base: only(3, 0, 0), after: only(2, 1, 0), want: []string{"tests_newly_failing"}},
 		{name: "counts skip", base: only(3, 0, 0), after: only(2, 0, 1), want: []string{"tests_newly_skipped"}},
 		{name: "counts fail as before", base: only(2, 1, 0), after: only(2, 1, 0), want: []string{"tests_still_failing"}},
-		{name: "counts are mended in part", base: only(1, 2, 0), after: only(2, 1, 0), want: []string{"(tests_still_failing)"}},
+		{name: "counts are fixed in part", base: only(1, 2, 0), after: only(2, 1, 0), want: []string{"(tests_still_failing)"}},
 		{name: "counts of nothing known", after: only(2, 1, 0), want: []string{"tests_newly_failing"}},
 		{name: "counts pass and it fails", base: only(2, 0, 0), after: status(only(2, 0, 0), runner.StatusFailed), want: []string{"check_failed"}},
 		{name: "counts deny a failure", base: tests("+a +b"), after: broken(tests("+a -b"), func(r *runner.Report) { r.TestCounts.Failed, r.TestCounts.Passed = 0, 2 }), want: []string{"report_contradicts"}},
@@ -147,11 +147,11 @@ func TestComparisonNamesAndBounds(t *testing.T) {
 		fmt.Fprintf(&before, " +t%03d", i)
 		fmt.Fprintf(&after, " -t%03d", i)
 	}
-	got, grounds := compare(comparer{check: deed.Check{Capability: runner.Test}, base: tests(before.String() + " +gone -mended"), after: tests(after.String() + " +mended +new")})
+	got, grounds := compare(comparer{check: deed.Check{Capability: runner.Test}, base: tests(before.String() + " +gone -fixed"), after: tests(after.String() + " +fixed +new")})
 	if len(got.NewlyFailing) != perCode || got.Counts["newly_failing"] != 250 || got.NewlyFailing[0] != "p::t000" {
 		t.Errorf("%d of %d, first %v", len(got.NewlyFailing), got.Counts["newly_failing"], got.NewlyFailing[:1])
 	}
-	want := [][]string{{"p::gone"}, {"p::mended"}, {"p::new"}}
+	want := [][]string{{"p::gone"}, {"p::fixed"}, {"p::new"}}
 	if diff := cmp.Diff(want, [][]string{got.Vanished, got.Fixed, got.New}); diff != "" {
 		t.Error(diff)
 	}
@@ -171,7 +171,7 @@ func TestComparisonNamesAndBounds(t *testing.T) {
 	}
 }
 
-// TestCompareBuildThatFailedAsAWhole: cargo tells of no suite when nothing compiles.
+// TestCompareBuildThatFailedAsAWhole: cargo reports no suite if nothing compiles.
 func TestCompareBuildThatFailedAsAWhole(t *testing.T) {
 	t.Parallel()
 	base := &runner.Report{Capability: runner.Test, Status: runner.StatusFailed, TestCases: []runner.TestCase{{Name: "[build]", Status: runner.CaseFailed}}, TestCounts: &runner.TestResults{Total: 1, Failed: 1}}
@@ -325,13 +325,13 @@ func TestReportOfVeryManyTests(t *testing.T) {
 	for i := range maxSites {
 		ws = append(ws, witness{site: fmt.Sprint("0:", i), token: fmt.Sprintf("%016x", i)})
 	}
-	if seen := testify(r, ws, runner.CasePassed); len(seen) != 0 || len(r.TestCases) != n {
+	if seen := takeWitnesses(r, ws, runner.CasePassed); len(seen) != 0 || len(r.TestCases) != n {
 		t.Fatalf("%d witnesses seen, %d tests left", len(seen), len(r.TestCases))
 	}
 	_, grounds := compare(comparer{check: deed.Check{Capability: runner.Test}, base: tests("+a"), after: r})
-	k := &checking{}
-	for _, tree := range []string{treePinned, treeLeft} { // compared by pairs this is a matter of minutes
-		k.add(tree, grounds)
+	k := &evaluation{}
+	for _, tree := range []string{treePinned, treeSubmitted} { // compared by pairs this is a matter of minutes
+		k.addGrounds(tree, grounds)
 	}
 	if len(k.grounds) != n+1 { // and one that is gone
 		t.Errorf("%d grounds", len(k.grounds))

@@ -12,10 +12,11 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// wants lists the modules without which no test of a command could be loaded on the base, and that the project declares: nothing
-// that an agent does brings them here. A module that the project does not declare may be what is to be written.
-func (k *checking) wants(b BaseRun) ([]string, error) {
-	if k.check.Capability != "" || b.Status != runner.StatusFailed || !b.named() || b.ran() {
+// missingModules lists the modules whose absence kept every test of a command from loading on the base, if the
+// project declares them: nothing that the agent does installs them. A module that the project does not declare may be
+// the one to be written.
+func (k *evaluation) missingModules(b BaseRun) ([]string, error) {
+	if k.check.Capability != "" || b.Status != runner.StatusFailed || !b.named() || b.ranTests() {
 		return nil, nil
 	}
 	text := b.Tail
@@ -28,7 +29,7 @@ func (k *checking) wants(b BaseRun) ([]string, error) {
 		if name == "" {
 			name, of = m[2], declaresNode
 		}
-		if slices.Contains(out, name) || k.has(name) {
+		if slices.Contains(out, name) || k.hasModule(name) {
 			continue
 		}
 		declared, err := k.declares(name, of)
@@ -42,30 +43,30 @@ func (k *checking) wants(b BaseRun) ([]string, error) {
 	return out, nil
 }
 
-// absentModule is how Python and node name the module that they did not find: the package at its top.
+// absentModule matches how Python and node name a module that they did not find. The group is the top-level package.
 var absentModule = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`No module named '(\w+)[\w.]*'|Cannot find (?:module|package) '((?:@[\w.-]+/)?[A-Za-z0-9][\w.-]*)[^']*'`)
 })
 
-// has reports whether the tree has a module of that name, so that the project's own is what is missing.
-func (k *checking) has(name string) bool {
+// hasModule reports whether the tree has a module of that name, so that the missing one is the project's own.
+func (k *evaluation) hasModule(name string) bool {
 	return slices.ContainsFunc(k.Manifest.Entries, func(e workspace.Entry) bool {
 		base := path.Base(e.Path)
 		return base == name || base == name+".py"
 	})
 }
 
-// manifests are the files of a project that declare what it needs.
+// manifests are the files in which projects declare their dependencies.
 var manifests = []string{"**/*requirements*.txt", "**/requirements/*.txt", "**/pyproject.toml", "**/package.json"}
 
-// declares reports whether a file of the base declares a module.
-func (k *checking) declares(name string, by func(file string, text []byte, name string) bool) (bool, error) {
+// declares reports whether a file of the base declares a module as a dependency.
+func (k *evaluation) declares(name string, by func(file string, text []byte, name string) bool) (bool, error) {
 	for _, e := range k.Manifest.Entries {
 		file := e.Path
 		if e.Kind != workspace.KindFile || !matchAny(manifests, file) || strings.Contains("/"+file, "/node_modules/") {
 			continue
 		}
-		text, err := k.asItWas(file)
+		text, err := k.readBase(file)
 		if err != nil {
 			return false, err
 		}
@@ -76,8 +77,8 @@ func (k *checking) declares(name string, by func(file string, text []byte, name 
 	return false, nil
 }
 
-// declaresPython finds a requirement of that name. A distribution whose name is not that of its module is not found: then the check
-// counts as one that fails.
+// declaresPython finds a requirement of that name. A distribution named differently from its module is not found:
+// then the check counts as one that fails.
 func declaresPython(file string, text []byte, name string) bool {
 	spelled := strings.ReplaceAll(regexp.QuoteMeta(name), "_", "[-_.]")
 	const end = `\s*($|["'\[;<>=!~# ])`
@@ -93,10 +94,11 @@ func declaresPython(file string, text []byte, name string) bool {
 	return regexp.MustCompile(`(?im)^\s*` + spelled + end).Match(text)
 }
 
-// A tomlLine is a line with the table that it stands in.
+// A tomlLine is a line together with the table that it is in.
 type tomlLine struct{ section, text string }
 
-// dependencyLines are the lines of a pyproject.toml that list what the project needs: nothing else there that has a name is a dependency.
+// dependencyLines returns the lines of a pyproject.toml that list dependencies. Names elsewhere in the file are not
+// dependencies.
 func dependencyLines(text string) []tomlLine {
 	var out []tomlLine
 	section, inside := "", false
@@ -121,7 +123,7 @@ func dependencyLines(text string) []tomlLine {
 	return out
 }
 
-// declaresNode finds a package among what a package.json needs.
+// declaresNode finds a package among the dependencies of a package.json.
 func declaresNode(file string, text []byte, name string) bool {
 	var m struct {
 		Dependencies    map[string]any `json:"dependencies"`

@@ -11,7 +11,7 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// A module that the project declares and nobody installed is told from one that is to be written.
+// A module that the project declares but that is not installed is distinguished from one that is still to be written.
 func TestDeclared(t *testing.T) {
 	t.Parallel()
 	const project = `[project]
@@ -70,11 +70,11 @@ func TestUninstalledModules(t *testing.T) {
 	t.Parallel()
 	load := runner.TestCase{Name: "[load]", Suite: "test_calc", Status: runner.CaseFailed, Message: "Traceback\nModuleNotFoundError: No module named 'numpy'"}
 	for _, c := range []struct {
-		name    string
-		base    map[string]string
-		found   runner.TestCase
-		broken  bool
-		lasting bool
+		name         string
+		base         map[string]string
+		found        runner.TestCase
+		broken       bool
+		worthKeeping bool
 	}{
 		{"declared", map[string]string{"requirements.txt": "numpy\n"}, load, true, false},
 		{"not declared", map[string]string{"requirements.txt": "other\n"}, load, false, false},
@@ -91,7 +91,7 @@ func TestUninstalledModules(t *testing.T) {
 			must(t, err)
 			manifest, err := workspace.Snapshot(t.Context(), base, nil)
 			must(t, err)
-			y := &scripted{toy: &toy{}, ran: Ran{
+			y := &scripted{toy: &toy{}, ran: RunResult{
 				Result:  deed.CheckResult{Status: deed.CheckFailed, ExitCode: 1},
 				Report:  &runner.Report{Capability: runner.Test, Status: runner.StatusFailed, TestCases: []runner.TestCase{c.found}},
 				Runners: []string{"unittest"},
@@ -104,7 +104,7 @@ func TestUninstalledModules(t *testing.T) {
 			if b, broken := CannotRun(check, runs[0]); broken != c.broken || broken && !strings.Contains(b.Why, "numpy") {
 				t.Errorf("broken: %v %+v", broken, b)
 			}
-			if _, kept := y.cached[CheckName(check)]; kept != c.lasting {
+			if _, kept := y.cached[CheckName(check)]; kept != c.worthKeeping {
 				t.Errorf("remembered: %v", kept)
 			}
 		})
@@ -114,7 +114,7 @@ func TestUninstalledModules(t *testing.T) {
 // scripted is a check that always says the same.
 type scripted struct {
 	*toy
-	ran Ran
+	ran RunResult
 }
 
-func (s *scripted) Run(context.Context, deed.Check, string, bool) Ran { return s.ran }
+func (s *scripted) Run(context.Context, deed.Check, string, bool) RunResult { return s.ran }

@@ -1,6 +1,22 @@
-// Package gate owns the completion decision: it holds an agent's claim against what deed itself saw and answers
-// accepted or rejected with every reason. It runs outside the agent, on inputs pinned before the agent started;
-// it changes nothing but the clean room that it makes.
+// Package gate owns the completion decision: it compares an agent's claim with what deed itself observed, and accepts
+// or rejects the work with every reason. It runs outside the agent, on inputs pinned before the agent started. It
+// changes nothing but the clean rooms that it creates.
+//
+// How work is judged. Decide runs all of these steps, and one reason from any of them rejects the work; a note never
+// does:
+//
+//	claim, scope, leaks  the claimed and the actual changes agree, stay in scope, and hold no secret
+//	artifacts, audit     declared artifacts exist, and the adapter's account matches what deed saw
+//	runChecks            base plus patch is what the agent left; then every check runs in clean rooms
+//	tests, Stop          a test ran if the task asks for one; the operator's stop policy agrees
+//	grade                the checks prove at least what the task asks for
+//	signs                a person looks at lines that could deceive the checks
+//
+// How one check is judged. An evaluation runs it on up to three trees: the base without the patch, the change with
+// the inputs of the check restored from the base (pinned), and the change as the agent submitted it. compare matches
+// the tests or findings of the changed trees with those of the base: what failed before is not held against the
+// agent, what breaks or vanishes is. Witnesses, tests that deed adds, show whether the report can be believed. Where
+// no run can tell whether a change is honest, a person is asked.
 package gate
 
 import (
@@ -22,7 +38,7 @@ import (
 // The reason codes. Programs read them, so a code never changes its meaning.
 const (
 	CodeNoClaim            = "no_completion_claim"         // the agent did not say that it is done
-	CodeClaimedNotChanged  = "claimed_not_changed"         // a file it says it changed is as it was
+	CodeClaimedNotChanged  = "claimed_not_changed"         // a file that it claims to have changed has its old content
 	CodeChangedNotClaimed  = "changed_not_claimed"         // a file changed that it does not mention
 	CodeEmptyChange        = "empty_change_set"            // nothing changed, and the task asks for a change
 	CodeOutOfScope         = "out_of_scope"                // a change outside the write scope
@@ -32,103 +48,103 @@ const (
 	CodeUnrepresentable    = "unrepresentable_change"      // a change that no patch can carry
 	CodePatchInapplicable  = "patch_not_applicable"        // base plus patch is not what the agent left behind
 	CodeSecretInChange     = "secret_in_change"            // the change holds a secret's value
-	CodeArtifactMissing    = "artifact_missing"            // a declared artifact is not there
+	CodeArtifactMissing    = "artifact_missing"            // a declared artifact does not exist
 	CodeArtifactOutside    = "artifact_outside_root"       // a declared artifact is not inside the managed directory
 	CodeArtifactInvalid    = "artifact_invalid"            // a declared artifact is not a regular file that can be kept, or breaks its schema
-	CodeAuditMissing       = "adapter_audit_missing"       // the adapter's account is required and not there
+	CodeAuditMissing       = "adapter_audit_missing"       // the adapter's account is required and missing
 	CodeAuditMismatch      = "adapter_audit_mismatch"      // the account contradicts what deed saw
 	CodeCheckFailed        = "check_failed"                // a check ended with a non-zero exit
 	CodeCheckTimeout       = "check_timeout"               // a check ran into its time limit
 	CodeCheckError         = "check_error"                 // a check could not be run
-	CodeNotApplicable      = "check_not_applicable"        // nothing in the project has the capability
-	CodeInputsChanged      = "check_inputs_changed"        // what a check judges by was changed, and the check does not bear it
+	CodeNotApplicable      = "check_not_applicable"        // the project has nothing that provides the capability
+	CodeInputsChanged      = "check_inputs_changed"        // an input of a check was changed, and the check's policy does not allow that
 	CodeTestsNewlyFailing  = "tests_newly_failing"         // a test fails that did not fail on the base
-	CodeTestsStillFailing  = "tests_still_failing"         // a test fails as on the base, and nothing that failed there was fixed
+	CodeTestsStillFailing  = "tests_still_failing"         // a test fails as it did on the base, and no failure of the base was fixed
 	CodeTestsVanished      = "tests_vanished"              // a test of the base is gone
 	CodeTestsNewlySkipped  = "tests_newly_skipped"         // a test is skipped that ran on the base
 	CodeTestsShrank        = "tests_shrank"                // fewer tests ran than on the base
-	CodeTestsUnstable      = "tests_unstable"              // noted: two runs on the base do not agree on a test
+	CodeTestsUnstable      = "tests_unstable"              // note: two runs on the base disagree about a test
 	CodeNoTests            = "no_tests"                    // no test ran
-	CodeReportMissing      = "report_missing"              // the tests, or their names, are not in any report
+	CodeReportMissing      = "report_missing"              // no report has the tests, or their names
 	CodeReportContradicts  = "report_contradicts"          // the counts and the tests of a report cannot both be true
-	CodeWitness            = "witness_not_seen"            // deed's own test is not reported as it must be: the report is not of this run
+	CodeWitness            = "witness_not_seen"            // deed's own test is not reported as it must be, so the report is not of this run
 	CodeLintIntroduced     = "lint_introduced"             // a finding that the base does not have
-	CodeOldFindings        = "lint_unchanged"              // findings that the base has; noted unless require_pass
+	CodeOldFindings        = "lint_unchanged"              // findings that the base has too; a note unless require_pass
 	CodeNeedsPerson        = "needs_person"                // no run can tell whether the change is honest: a person has to look
-	CodeUnrun              = "program_not_run"             // a script that drove the check on the base was not run
+	CodeUnrun              = "program_not_run"             // a script that drove the check on the base did not run
 	CodeSuspicious         = "suspicious_line"             // a line of the change could make checks pass without the work being done
 	CodeGradeTooLow        = "grade_too_low"               // the checks prove less than the task asks for
-	CodeStopPolicy         = "stop_policy"                 // a rule or a hook of the operator's does not let the agent stop
+	CodeStopPolicy         = "stop_policy"                 // a rule or a hook of the operator does not let the agent stop
 	NoteRepositoryTouched  = "repository_metadata_changed" // commits, refs or the index changed; not part of the patch
 	NoteNotCarried         = "not_carried_by_patch"        // an empty directory, permission bits or an owner
 	NoteArtifactDropped    = "artifact_dropped"            // a link or a special file in the directory of artifacts
 	NoteIgnoredFileChanged = "ignored_file_changed"        // a file that version control ignores changed
 )
 
-// Input is what a decision rests on.
+// Input is everything that a decision is based on.
 type Input struct {
 	Claim    *driver.Claim
-	Spec     deed.TaskSpec // effective: the task's own fields with its type's merged in
+	Spec     deed.TaskSpec // effective: the task's own fields merged with those of its type
 	Evidence agentruntime.EvidenceRequirements
 
 	View      View // what the agent sees, for the paths in its claims
 	Changes   workspace.ChangeSet
-	Base      *workspace.Base     // the first state, which no agent was given
+	Base      *workspace.Base     // the first state, which no agent ever had access to
 	Manifest  *workspace.Manifest // of the base, taken before the agent started
-	After     *workspace.Manifest // of the agent's directory, taken when its last process was gone
+	After     *workspace.Manifest // of the agent's directory, taken after its last process ended
 	Patch     string              // the patch file; the decision checks that it applies
-	Rooms     string              // an empty directory with a name that the agent could not know; each check gets one below it, and without checks it need not be
+	Rooms     string              // an empty directory with a name that the agent could not know: each check gets its rooms in it. Need not exist without checks
 	SecretHit bool                // a secret's value is in the change
-	Leaks     leak.Report         // secrets in the change that nobody named
-	PinFault  string              // not empty: what was pinned at the claim is not what it was
-	ReadOnly  string              // not empty: why nothing of the workspace may have been changed
+	Leaks     leak.Report         // secrets in the change that were not declared
+	PinFault  string              // not empty: why what was pinned at the claim no longer matches
+	ReadOnly  string              // not empty: why the workspace must not be changed at all
 
 	Artifacts *os.Root    // the managed directory of artifacts, new with this attempt and opened before the agent ran
-	Listed    Listing     // what is in it
+	Listed    Listing     // the contents of Artifacts
 	Audit     *AuditFacts // what deed saw of the adapter's process; nil when there was none
 
-	// Stop asks the operator's stop policy, after everything else: each reason is one more against the work. nil: there
-	// is none.
+	// Stop asks the operator's stop policy, after the checks: each reason that it returns counts against the work.
+	// nil: there is no policy.
 	Stop func(ctx context.Context) ([]string, error)
 
-	Runner Runner    // runs the checks; nil: they are errors
-	Bases  []BaseRun // what each check gave on the base, where that was found out before; see Bases
+	Runner Runner    // runs the checks; nil: every check is an error
+	Bases  []BaseRun // the result of each check on the base, where it is known already; see Bases
 
-	// Ask asks a person whether the agent may have changed what a check judges by, and says who answered, "nobody" where there is
-	// none. nil: nobody is there to ask, which is a no.
+	// Ask asks a person whether the agent may have changed the inputs of a check. by says who answered, "nobody"
+	// where there was no person to ask. nil: nobody can be asked, which is a no.
 	Ask func(ctx context.Context, c deed.Check, q Question) (allowed bool, by string, err error)
 
 	pin [sha256.Size]byte // of the patch that was proven
 
-	Refused bool // something stands against the work already: nobody is asked about the rest
+	Refused bool // there is a reason against the work already, so nobody is asked about the rest
 }
 
-// A Question is what a person is asked of a check whose inputs were changed.
+// A Question is what a person is asked when no run can decide.
 type Question struct {
-	Changed []deed.ChangedInput
-	Failing []string // what fails with the inputs as they were; nil where that was not run
-	Soft    bool     // the check does not ask for a person: one is asked only where one is there
-	Undone  bool     // nothing but the inputs was changed, and the check fails without that as it did before
+	Changed    []deed.ChangedInput
+	Failing    []string // what fails with the inputs of the base; nil where that was not run
+	Optional   bool     // the check's policy does not ask for a person: one is asked only if present
+	NoWorkDone bool     // only the inputs were changed, and without that change the check fails as it did before
 
-	Steers bool // nothing fails without the inputs as the agent left them: the change is of nothing but what steers the check
+	OnlySteering bool // nothing fails with the inputs of the base: the change only touches files that steer the check
 
 	Kind AskKind // what it is about
 }
 
-// An AskKind is what a person is asked about.
+// An AskKind says what a person is asked about.
 type AskKind int
 
 // The kinds.
 const (
 	AskInputs     AskKind = iota // Changed are inputs of the check
-	AskSuspicious                // Changed are files with lines that could deceive the checks, and Failing says what they do
-	AskUnfinished                // Changed is the whole change; Failing are tests that failed beside those that it fixed, and still do
-	AskUnrun                     // Changed is the whole change; Failing are scripts that drove the check on the base, and did not run
+	AskSuspicious                // Changed are files with lines that could deceive the checks; Failing says what the lines do
+	AskUnfinished                // Changed is the whole change; Failing are tests that still fail, though others that failed with them were fixed
+	AskUnrun                     // Changed is the whole change; Failing are scripts that drove the check on the base and did not run now
 )
 
-// Decide looks at everything and reports all reasons, not just the first. An error means that deed could not
-// decide (a full disk, say), never that the work is bad. The verdict then has the checks that it got to, the last one as far as
-// it ran, and is none.
+// Decide examines everything and reports all reasons, not just the first. An error means that deed could not decide
+// (the disk is full, say), never that the work is bad. The returned value is then no verdict: it only holds the
+// checks that were reached, the last one as far as it ran.
 func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 	v := &verdict{}
 	v.claim(in)
@@ -136,7 +152,7 @@ func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 	v.leaks(in.Leaks)
 	v.artifacts(in)
 	v.audit(in)
-	if err := v.room(ctx, in); err != nil {
+	if err := v.runChecks(ctx, in); err != nil {
 		return deed.Verdict{Checks: v.checks}, err
 	}
 	v.tests(in)
@@ -156,7 +172,7 @@ func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 	return v.conclude(in), nil
 }
 
-// conclude is the verdict that follows from what was found.
+// conclude builds the verdict from what was found.
 func (v *verdict) conclude(in Input) deed.Verdict {
 	out := deed.Verdict{
 		Schema: deed.SchemaVerdict, Accepted: len(v.reasons) == 0, Reasons: bounded(v.reasons), Notes: bounded(v.notes), Checks: v.checks,
@@ -175,7 +191,7 @@ func (v *verdict) conclude(in Input) deed.Verdict {
 	return out
 }
 
-// grade holds what the checks prove against what the task asks for.
+// grade compares what the checks prove with the grade that the task requires.
 func (v *verdict) grade(in Input) {
 	least := in.Spec.RequireGrade
 	got, _ := grade(v.checks)
@@ -189,7 +205,7 @@ func (v *verdict) grade(in Input) {
 	v.reject(CodeGradeTooLow, "", "the task asks for the grade %s and the work has %s: %s", least, got, how)
 }
 
-// grade is the best that a check which counts proves, and what that rests on.
+// grade returns the best grade that a counting (not advisory) check proves, and what that grade was observed by.
 func grade(checks []deed.CheckResult) (grade, observed string) {
 	grade = deed.GradeUnchecked
 	for _, c := range checks {
@@ -200,10 +216,10 @@ func grade(checks []deed.CheckResult) (grade, observed string) {
 	return grade, observed
 }
 
-// Checks proves the patch and runs the checks as Decide does, and looks at nothing else.
+// Checks proves the patch and runs the checks as Decide does, and examines nothing else.
 func Checks(ctx context.Context, in Input) (deed.Verdict, error) {
 	v := &verdict{}
-	if err := v.room(ctx, in); err != nil {
+	if err := v.runChecks(ctx, in); err != nil {
 		return deed.Verdict{}, err
 	}
 	return v.conclude(in), nil
@@ -243,7 +259,7 @@ func (v *verdict) note(code, path, format string, a ...any) {
 	v.notes = append(v.notes, deed.Reason{Code: code, Path: workspace.TextPath(path), Message: fmt.Sprintf(format, a...)})
 }
 
-// claim holds the claimed file changes against the change set that deed computed.
+// claim compares the claimed file changes with the change set that deed computed.
 func (v *verdict) claim(in Input) {
 	if in.Claim == nil || in.Claim.Status != agentruntime.TaskCompleted {
 		v.reject(CodeNoClaim, "", "the agent did not claim completion")
@@ -251,7 +267,8 @@ func (v *verdict) claim(in Input) {
 	if in.PinFault != "" {
 		v.reject(CodePinnedInput, "", "%s", in.PinFault)
 	}
-	// Every change counts as a change; only those that the patch carries must be mentioned, since builds litter.
+	// Every change may be claimed. Only those that the patch carries must be claimed, since builds leave files
+	// behind.
 	actual, carried := in.changed(), map[string]string{}
 	for _, c := range in.Changes.Of(workspace.ClassTracked) {
 		carried[c.Path] = string(c.Status)
@@ -270,8 +287,8 @@ func (v *verdict) claim(in Input) {
 			v.reject(CodeClaimedNotChanged, p, "the agent claims to have changed %s, and there is no such change", quotePath(p))
 		}
 	}
-	// An agent that lists files must list all of them; one that lists none has claimed nothing, which is refused
-	// only where the task asks for the comparison.
+	// An agent that lists files must list all of them. One that lists none has claimed nothing, which is rejected
+	// only if the task requires the comparison.
 	if len(claimed) > 0 || in.Evidence.RequireFileChangeVerification {
 		for _, p := range sorted(carried) {
 			if !claimed[p] {
@@ -284,7 +301,7 @@ func (v *verdict) claim(in Input) {
 	}
 }
 
-// scope holds every change against the write scope and the protected paths.
+// scope checks every change against the write scope and the protected paths.
 func (v *verdict) scope(in Input) {
 	for _, c := range in.Changes.Changes {
 		switch c.Class {

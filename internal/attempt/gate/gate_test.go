@@ -88,13 +88,13 @@ func (s scene) try(ctx context.Context, t *testing.T) (deed.Verdict, error) {
 		Claim:   &driver.Claim{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, FileChanges: s.claims},
 		Changes: cs, Base: workspace.BaseAt(base), Manifest: before, After: after, Patch: patch, Rooms: rooms,
 		Artifacts: managed, Audit: &AuditFacts{Argv: []string{"agent"}, ExitCode: 0},
-		Runner: commands(func(_ context.Context, c deed.Check, room string, _ bool) Ran {
+		Runner: commands(func(_ context.Context, c deed.Check, room string, _ bool) RunResult {
 			if s.check == nil {
-				return Ran{Result: deed.CheckResult{Name: CheckName(c), Status: "passed"}}
+				return RunResult{Result: deed.CheckResult{Name: CheckName(c), Status: "passed"}}
 			}
 			r := s.check(room)
 			r.Name = CheckName(c)
-			return Ran{Result: r}
+			return RunResult{Result: r}
 		}),
 	}
 	if s.mute {
@@ -114,8 +114,8 @@ func TestTheLimitThatEndedACheckIsAReason(t *testing.T) {
 	t.Parallel()
 	v := scene{edit: func(in *Input, _ string) {
 		in.Spec.Checks = []deed.Check{{Name: "disk", Shell: "x"}}
-		in.Runner = commands(func(context.Context, deed.Check, string, bool) Ran {
-			return Ran{Result: deed.CheckResult{Status: deed.CheckFailed, ExitCode: 137}, Ended: errors.New("limit on disk passed")}
+		in.Runner = commands(func(context.Context, deed.Check, string, bool) RunResult {
+			return RunResult{Result: deed.CheckResult{Status: deed.CheckFailed, ExitCode: 137}, Ended: errors.New("limit on disk passed")}
 		})
 	}}.decide(t)
 	if len(v.Reasons) != 1 || v.Reasons[0].Code != CodeCheckFailed || !strings.HasSuffix(v.Reasons[0].Message, "137 in the clean room: it was ended: limit on disk passed") {
@@ -123,18 +123,18 @@ func TestTheLimitThatEndedACheckIsAReason(t *testing.T) {
 	}
 }
 
-// A decision that is not reached tells of the checks up to the one that it was at, and of none behind it.
+// A decision that is not reached returns the checks up to the one that was running, and none after it.
 func TestADecisionThatIsNotReachedHasItsChecks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
 		at   string // where it is stopped
-		ran  Ran
+		ran  RunResult
 		want string
 	}{
-		{"while one runs", "two", Ran{Result: deed.CheckResult{Status: deed.CheckTimeout, ExitCode: 143, Tail: "printed"}}, "one passed, two timeout printed"},
-		{"between two trees", "two", Ran{Result: deed.CheckResult{Status: deed.CheckPassed}}, "one passed, two error"},
-		{"in the first", "one", Ran{Result: deed.CheckResult{Status: deed.CheckError, ExitCode: -1, Tail: "cancelled"}}, "one error cancelled"},
+		{"while one runs", "two", RunResult{Result: deed.CheckResult{Status: deed.CheckTimeout, ExitCode: 143, Tail: "printed"}}, "one passed, two timeout printed"},
+		{"between two trees", "two", RunResult{Result: deed.CheckResult{Status: deed.CheckPassed}}, "one passed, two error"},
+		{"in the first", "one", RunResult{Result: deed.CheckResult{Status: deed.CheckError, ExitCode: -1, Tail: "cancelled"}}, "one error cancelled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -143,9 +143,9 @@ func TestADecisionThatIsNotReachedHasItsChecks(t *testing.T) {
 			late := errors.New("late")
 			v, err := scene{work: change("main.go", "changed"), edit: func(in *Input, _ string) {
 				in.Spec.Checks = []deed.Check{{Name: "one", Shell: "x"}, {Name: "two", Shell: "x", Inputs: []string{"main.go"}}, {Name: "three", Shell: "x"}}
-				in.Runner = commands(func(_ context.Context, k deed.Check, _ string, base bool) Ran {
+				in.Runner = commands(func(_ context.Context, k deed.Check, _ string, base bool) RunResult {
 					if k.Name != c.at || base {
-						return Ran{Result: deed.CheckResult{Status: deed.CheckPassed}}
+						return RunResult{Result: deed.CheckResult{Status: deed.CheckPassed}}
 					}
 					cancel(late)
 					return c.ran
@@ -163,14 +163,14 @@ func TestADecisionThatIsNotReachedHasItsChecks(t *testing.T) {
 }
 
 // commands runs checks by command, and remembers nothing.
-type commands func(ctx context.Context, c deed.Check, room string, base bool) Ran
+type commands func(ctx context.Context, c deed.Check, room string, base bool) RunResult
 
-func (f commands) Run(ctx context.Context, c deed.Check, room string, base bool) Ran {
+func (f commands) Run(ctx context.Context, c deed.Check, room string, base bool) RunResult {
 	return f(ctx, c, room, base)
 }
 func (commands) Base(context.Context, deed.Check) (BaseRun, bool) { return BaseRun{}, false }
 func (commands) KeepBase(context.Context, deed.Check, BaseRun)    {}
-func (commands) Adopt(string)                                     {}
+func (commands) KeepCaches(string)                                {}
 func (commands) Files(deed.Check) []string                        { return nil }
 func (commands) Keep(int, string, *runner.Report) (string, error) { return "", nil }
 
@@ -566,7 +566,7 @@ func TestListingEnds(t *testing.T) {
 	}
 }
 
-// The stop policy is asked after everything else, and what it says stands beside the other reasons.
+// The stop policy is asked after the checks, and its reasons are added to the others.
 func TestTheStopPolicyCanRefuse(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -14,13 +14,13 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// Rust has its unit tests in the sources that they test: `#[cfg(test)] mod tests { … }`. Such a part of a file is what a check judges
-// by, and the rest of the file is not. Where a change edits the part, the tree with the inputs as they were has the agent's file
-// with the part of the base.
+// Rust keeps unit tests in the sources that they test: `#[cfg(test)] mod tests { … }`. That part of a file is an
+// input of a check; the rest of the file is not. If a change edits such a part, the pinned tree has the agent's file
+// with that part taken from the base.
 
-// inline names the sources whose inner tests the patch edits.
-func (k *checking) inline() ([]string, error) {
-	sources := slices.DeleteFunc(k.open().Of(workspace.ClassTracked), func(c workspace.Change) bool {
+// findInnerTests returns the sources whose inline tests the patch edits.
+func (k *evaluation) findInnerTests() ([]string, error) {
+	sources := slices.DeleteFunc(k.unprotectedChanges().Of(workspace.ClassTracked), func(c workspace.Change) bool {
 		return path.Ext(c.Path) != ".rs" || c.Status != workspace.Modified || matchAny(testFiles, c.Path)
 	})
 	if len(sources) == 0 {
@@ -35,24 +35,24 @@ func (k *checking) inline() ([]string, error) {
 		if !slices.ContainsFunc(sources, func(c workspace.Change) bool { return c.Path == f.path }) {
 			continue
 		}
-		was, err := k.asItWas(f.path)
+		was, err := k.readBase(f.path)
 		if err != nil {
 			return nil, err
 		}
 		inside, outside := f.edits(was, testBlocks(was))
 		if inside {
 			out = append(out, f.path)
-			k.besides = k.besides || outside
+			k.editsMore = k.editsMore || outside
 		}
 	}
 	return out, nil
 }
 
-// lineAt is the number of the line that an offset is in.
+// lineAt returns the number of the line that an offset is in.
 func lineAt(text []byte, at int) int { return bytes.Count(text[:at], []byte("\n")) + 1 }
 
-// edits reports whether a patch changes lines of the blocks of a file, and lines outside of them. A line that is added before a block or
-// behind it is outside.
+// edits reports whether a patch changes lines inside the blocks of a file, and lines outside of them. A line added
+// just before or just after a block is outside.
 func (f patchFile) edits(was []byte, blocks []block) (inside, outside bool) {
 	in := func(line, after int) bool {
 		return slices.ContainsFunc(blocks, func(b block) bool { return lineAt(was, b.start)+after <= line && line <= lineAt(was, b.end) })
@@ -66,9 +66,9 @@ func (f patchFile) edits(was []byte, blocks []block) (inside, outside bool) {
 	return inside, outside
 }
 
-// putBack gives the sources in a tree their inner tests as they were.
-func (k *checking) putBack(tree string) error {
-	if len(k.inner) == 0 {
+// restoreInnerTests restores the inline tests of the sources in a tree from the base.
+func (k *evaluation) restoreInnerTests(tree string) error {
+	if len(k.innerTests) == 0 {
 		return nil
 	}
 	root, err := os.OpenRoot(tree)
@@ -76,12 +76,12 @@ func (k *checking) putBack(tree string) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	for _, name := range k.inner {
-		was, err := k.asItWas(name)
+	for _, name := range k.innerTests {
+		was, err := k.readBase(name)
 		if err != nil {
 			return err
 		}
-		is, err := readSome(root, name)
+		is, err := readHead(root, name)
 		if err != nil {
 			return err
 		}
@@ -92,10 +92,10 @@ func (k *checking) putBack(tree string) error {
 	return nil
 }
 
-// changedInner are the sources whose inner tests were edited, as inputs.
-func (k *checking) changedInner() []deed.ChangedInput {
+// changedInner returns the sources with edited inline tests as changed inputs.
+func (k *evaluation) changedInner() []deed.ChangedInput {
 	var out []deed.ChangedInput
-	for _, name := range k.inner {
+	for _, name := range k.innerTests {
 		if p := workspace.TextPath(name); !slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool { return c.Path == p }) {
 			out = append(out, deed.ChangedInput{Path: p, Status: string(workspace.Modified)})
 		}
@@ -103,18 +103,18 @@ func (k *checking) changedInner() []deed.ChangedInput {
 	return out
 }
 
-// A block is a module of tests in a source.
+// A block is a module of tests inside a source file.
 type block struct {
 	name       string
-	start, end int // of the attribute, and behind the closing brace
+	start, end int // start of the attribute, and just after the closing brace
 }
 
-// testModule is the beginning of one.
+// testModule matches the beginning of a block.
 var testModule = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*#\[cfg\((?:test|all\(test[^\n]*)\)\]\s*(?:(?:#\[[^\n]*\]|//[^\n]*)\s*)*(?:pub(?:\([a-z]+\))? )?mod\s+(\w+)\s*\{`)
 })
 
-// testBlocks finds the modules of tests of a source.
+// testBlocks finds the modules of tests in a source.
 func testBlocks(text []byte) []block {
 	var out []block
 	for at := 0; ; {
@@ -122,7 +122,7 @@ func testBlocks(text []byte) []block {
 		if m == nil {
 			return out
 		}
-		end := behindBrace(text, at+m[1])
+		end := afterBrace(text, at+m[1])
 		if end < 0 {
 			return out
 		}
@@ -131,9 +131,9 @@ func testBlocks(text []byte) []block {
 	}
 }
 
-// behindBrace is the offset behind the brace that closes the one before an offset; -1 where there is none. Braces in comments,
-// strings and characters count for nothing.
-func behindBrace(text []byte, at int) int {
+// afterBrace returns the offset just after the brace that closes the one before at; -1 if there is none. Braces in
+// comments, strings and character literals are ignored.
+func afterBrace(text []byte, at int) int {
 	depth := 1
 	for at < len(text) {
 		switch text[at] {
@@ -158,14 +158,15 @@ func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// The literals and comments of Rust at the beginning of a text.
+// rustLiteral matches a literal or a comment of Rust at the beginning of a text.
 var rustLiteral = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\A(?s:"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|'(?:\\[^\n']+|\\'|[^'\\\n])')`)
 })
 
 var rawString = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\Ar(#*)"`) })
 
-// literalAt is the length of a comment, a string or a character at the beginning of a text; 0 where there is none. A lifetime is none.
+// literalAt returns the length of a comment, string or character literal at the beginning of a text; 0 if there is
+// none. A lifetime is not a literal.
 func literalAt(text []byte, inWord bool) int {
 	if text[0] == 'r' {
 		m := rawString().FindSubmatch(text)
@@ -181,7 +182,7 @@ func literalAt(text []byte, inWord bool) int {
 	return len(rustLiteral().Find(text))
 }
 
-// withBlocks is a source with the tests of another version of it in the place of its own.
+// withBlocks returns a source with its test modules replaced by those of another version of it.
 func withBlocks(is, was []byte) []byte {
 	old := map[string]string{}
 	var names []string
@@ -199,7 +200,7 @@ func withBlocks(is, was []byte) []byte {
 	}
 	out.Write(is[at:])
 	text := out.String()
-	for _, n := range slices.Compact(names) { // those that the change took out, or moved into a file of their own
+	for _, n := range slices.Compact(names) { // modules that the change removed, or moved into a file of their own
 		block := old[n]
 		if block == "" {
 			continue

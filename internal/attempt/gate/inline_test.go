@@ -99,14 +99,14 @@ func TestTestsInsideOfASource(t *testing.T) {
 			t.Parallel()
 			v := scene{base: map[string]string{"src/lib.rs": rustSource}, work: files(c.change), edit: func(in *Input, _ string) {
 				in.Spec.Checks = []deed.Check{{Shell: "cargo test"}}
-				in.Runner = commands(func(_ context.Context, _ deed.Check, room string, _ bool) Ran {
+				in.Runner = commands(func(_ context.Context, _ deed.Check, room string, _ bool) RunResult {
 					text, err := os.ReadFile(filepath.Join(Tree(room), "src", "lib.rs"))
 					must(t, err)
 					r := deed.CheckResult{Status: deed.CheckPassed}
 					if s := string(text); strings.Contains(s, "2), 3)") && strings.Contains(s, "a - b") {
 						r.Status, r.ExitCode = deed.CheckFailed, 101
 					}
-					return Ran{Result: r}
+					return RunResult{Result: r}
 				})
 			}}.decide(t)
 			if diff := cmp.Diff(c.want, codes(v)); diff != "" {
@@ -141,8 +141,8 @@ func TestSupportOfTests(t *testing.T) {
 	} {
 		got := scene{base: map[string]string{c.name: c.was}, work: change(c.name, c.was+"\n\n"), edit: func(in *Input, _ string) {
 			in.Spec.Checks = []deed.Check{{Shell: "x"}}
-			in.Runner = commands(func(context.Context, deed.Check, string, bool) Ran {
-				return Ran{Result: deed.CheckResult{Status: deed.CheckPassed}}
+			in.Runner = commands(func(context.Context, deed.Check, string, bool) RunResult {
+				return RunResult{Result: deed.CheckResult{Status: deed.CheckPassed}}
 			})
 		}}.decide(t).Checks[0].ChangedInputs
 		if (len(got) == 1) != c.want {
@@ -156,26 +156,26 @@ func TestSupportOfTests(t *testing.T) {
 func TestWhatOnlyAPersonCanTell(t *testing.T) {
 	t.Parallel()
 	passed := deed.CheckResult{Status: deed.CheckPassed}
-	scripts := func(base bool, ran ...string) Ran {
-		return Ran{Result: passed, Programs: map[bool][]string{true: ran}[base], Executed: ran, Traced: true}
+	scripts := func(base bool, ran ...string) RunResult {
+		return RunResult{Result: passed, Programs: map[bool][]string{true: ran}[base], Executed: ran, Traced: true}
 	}
-	together := func(words string) Ran {
+	together := func(words string) RunResult {
 		r := tests(words)
 		for i := range r.TestCases {
 			r.TestCases[i].File = "a_test.py"
 		}
-		return Ran{Result: deed.CheckResult{Status: deed.CheckFailed, ExitCode: 1}, Report: r}
+		return RunResult{Result: deed.CheckResult{Status: deed.CheckFailed, ExitCode: 1}, Report: r}
 	}
 	for _, c := range []struct {
 		name        string
-		base, after Ran
+		base, after RunResult
 		kind        AskKind
 		want        string
 	}{
 		{"all scripts run", scripts(true, "run.sh"), scripts(false, "run.sh", "new.sh"), AskInputs, ""},
 		{"one does not", scripts(true, "run.sh"), scripts(false, "new.sh"), AskUnrun, "program_not_run needs_person"},
 		{"one is gone", scripts(true, "gone.sh"), scripts(false), AskInputs, ""},
-		{"what ran is not known", scripts(true, "run.sh"), Ran{Result: passed}, AskInputs, ""},
+		{"what ran is not known", scripts(true, "run.sh"), RunResult{Result: passed}, AskInputs, ""},
 		{"one of two is fixed", together("-a -b"), together("+a -b"), AskUnfinished, "tests_still_failing needs_person"},
 		{"none is", together("-a -b"), together("-a -b"), AskInputs, "tests_still_failing tests_still_failing"},
 	} {
@@ -183,7 +183,7 @@ func TestWhatOnlyAPersonCanTell(t *testing.T) {
 			asked := AskInputs
 			v := scene{base: toyBase(), work: files(map[string]string{"main.go": fixed}), edit: func(in *Input, _ string) {
 				in.Spec.Checks = []deed.Check{{Shell: "make test"}}
-				in.Runner = commands(func(_ context.Context, _ deed.Check, _ string, base bool) Ran {
+				in.Runner = commands(func(_ context.Context, _ deed.Check, _ string, base bool) RunResult {
 					ran := c.after
 					if base {
 						ran = c.base
@@ -210,7 +210,7 @@ func TestWhatOnlyAPersonCanTell(t *testing.T) {
 	}
 }
 
-// A new test that runs beside others can change what they see. So the work has to hold without it.
+// A new test that runs in one process with others can change what they see. So the work has to pass without it too.
 func TestANewTestThatMakesOthersPass(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -229,7 +229,7 @@ func TestANewTestThatMakesOthersPass(t *testing.T) {
 		runs := 0
 		v := scene{base: map[string]string{"m.py": "a - b\n", "test_m.py": "a + b\n"}, work: files(c.change), edit: func(in *Input, _ string) {
 			in.Spec.Checks = []deed.Check{{Shell: "make test"}}
-			in.Runner = commands(func(_ context.Context, _ deed.Check, room string, base bool) Ran {
+			in.Runner = commands(func(_ context.Context, _ deed.Check, room string, base bool) RunResult {
 				if !base {
 					runs++
 				}
@@ -238,7 +238,7 @@ func TestANewTestThatMakesOthersPass(t *testing.T) {
 				if _, err := os.Stat(filepath.Join(Tree(room), "test_aaa.py")); err == nil || strings.Contains(string(text), "+") {
 					r = deed.CheckResult{Status: deed.CheckPassed}
 				}
-				return Ran{Result: r, Runners: c.runners}
+				return RunResult{Result: r, Runners: c.runners}
 			})
 		}}.decide(t)
 		if got := strings.Join(codes(v), " "); got != c.want || runs != c.runs {
@@ -253,16 +253,16 @@ func TestACheckThatHidesFailures(t *testing.T) {
 	failed, passed := deed.CheckResult{Status: deed.CheckFailed, ExitCode: 1}, deed.CheckResult{Status: deed.CheckPassed}
 	for _, c := range []struct {
 		name        string
-		base, after Ran
+		base, after RunResult
 		want        string
 	}{
-		{"as on the base", Ran{Result: passed, Report: status(tests("-a +b"), runner.StatusPassed)}, Ran{Result: passed, Report: status(tests("-a +b"), runner.StatusPassed)}, ""},
-		{"it ends well now", Ran{Result: failed, Report: tests("-a +b")}, Ran{Result: passed, Report: status(tests("-a +b"), runner.StatusPassed)}, CodeTestsStillFailing},
-		{"so it does beside a fix", Ran{Result: failed, Report: tests("-a -b")}, Ran{Result: passed, Report: status(tests("-a +b"), runner.StatusPassed)}, CodeTestsStillFailing},
+		{"as on the base", RunResult{Result: passed, Report: status(tests("-a +b"), runner.StatusPassed)}, RunResult{Result: passed, Report: status(tests("-a +b"), runner.StatusPassed)}, ""},
+		{"it ends well now", RunResult{Result: failed, Report: tests("-a +b")}, RunResult{Result: passed, Report: status(tests("-a +b"), runner.StatusPassed)}, CodeTestsStillFailing},
+		{"so it does beside a fix", RunResult{Result: failed, Report: tests("-a -b")}, RunResult{Result: passed, Report: status(tests("-a +b"), runner.StatusPassed)}, CodeTestsStillFailing},
 	} {
 		v := scene{base: toyBase(), work: files(map[string]string{"main.go": fixed}), edit: func(in *Input, _ string) {
 			in.Spec.Checks = []deed.Check{{Shell: "make test"}}
-			in.Runner = commands(func(_ context.Context, _ deed.Check, _ string, base bool) Ran {
+			in.Runner = commands(func(_ context.Context, _ deed.Check, _ string, base bool) RunResult {
 				ran := c.after
 				if base {
 					ran = c.base

@@ -14,7 +14,7 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// testNames are how the usual tools of each language name tests. New ones are welcome.
+// testNames are how the usual tools of each language name tests. Adding such a file is allowed.
 var testNames = []string{
 	"**/*_test.go",                                                                                                   // Go
 	"**/*.test.*", "**/*.spec.*", "**/*-test.[jt]s", "**/*-test.[cm][jt]s", "**/*_test.[jt]s", "**/*_test.[cm][jt]s", // JavaScript
@@ -25,24 +25,26 @@ var testNames = []string{
 	"**/*_test.rs", "**/tests/*.rs", "**/tests.rs", "**/*_spec.rb", "**/*_test.rb",
 }
 
-// testData is what tests read. New files of it are as welcome as the tests that come with them.
+// testData is what tests read. A new file here is allowed, as are the tests that come with it.
 var testData = []string{"**/testdata", "**/__snapshots__", "**/fixtures", "**/golden", "**/goldens", "**/expected"}
 
-// testDirs are where tests and their support lie.
+// testDirs are where tests and their support code are kept.
 var testDirs = []string{
 	"**/__tests__", "**/__mocks__", "**/test", "**/tests", "spec",
 	"**/testutil", "**/testutils", "**/testsupport", "**/testhelper*", "**/test_helper*", "**/test-helper*", "**/test_utils*", "**/test-utils*",
 }
 
-// dataEnds are the endings of files that are read and not run. A new one of these is as welcome in a directory of tests.
-var dataEnds = []string{
+// dataExts are the extensions of files that are read and not run. Adding one of these to a directory of tests is
+// allowed.
+var dataExts = []string{
 	".csv", ".dat", ".exp", ".expected", ".golden", ".htm", ".html", ".in", ".ini", ".json", ".jsonl", ".log", ".md", ".out", ".snap", ".sql", ".tsv", ".txt", ".want", ".xml", ".yaml", ".yml",
 }
 
-// testFiles are all of them.
+// testFiles are tests, their data and their directories.
 var testFiles = slices.Concat(testNames, testData, testDirs)
 
-// testConfig says what runs as a test and how. A new file of this kind can undo a test as well as an edit.
+// testConfig configures what runs as a test and how. A new file of this kind can disable a test as well as an edit
+// can.
 var testConfig = []string{
 	"**/conftest.py", "**/pytest.ini", "**/.pytest.ini", "**/pytest.toml", "**/.pytest.toml", "**/tox.ini", "**/noxfile.py", "**/setup.cfg", "**/pyproject.toml",
 	"**/package.json", "**/.npmrc", "**/jest.config.*", "**/jest.setup.*", "**/vitest.config.*", "**/vitest.setup.*", "**/vitest.workspace.*", "**/vite.config.*", "**/.mocharc*",
@@ -50,23 +52,25 @@ var testConfig = []string{
 	"**/phpunit.xml*", "**/phpunit.dist.xml", "**/pest.php",
 	"**/Makefile", "**/makefile", "**/GNUmakefile", "**/*.mk", "**/justfile", "**/Taskfile.y*ml", "**/.rspec", "**/Rakefile",
 	"**/go.work", "**/Cargo.toml", "**/.cargo", "**/.config/nextest.toml", "**/rust-toolchain*",
-	"**/.env", "**/.envrc", "**/.tool-versions", "**/.node-version", "**/.nvmrc", "**/.python-version", // what chooses or steers the interpreters
+	"**/.env", "**/.envrc", "**/.tool-versions", "**/.node-version", "**/.nvmrc", "**/.python-version", // what chooses or configures the interpreters
 }
 
-// ciFiles say what a build machine runs.
+// ciFiles configure what a CI system runs.
 var ciFiles = []string{
 	"ci", ".ci", ".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".buildkite", "azure-pipelines.yml", "Jenkinsfile", ".travis.yml", ".woodpecker*", ".forgejo/workflows", ".gitea/workflows",
 }
 
-// tools are programs that run checks of every kind, where a project has them in its own tree, and what gets in before
-// them: an interpreter, a package manager. Who can write these writes the report. As with a configuration, a new one counts.
+// tools are programs that run checks of any kind, if a project keeps them in its own tree, and what is loaded before
+// them: an interpreter, a package manager. Whoever can write these can write the report. As with a configuration, a
+// new one counts.
 var tools = []string{
 	"**/.venv", "**/venv", "**/*.pth", "**/*.egg-info", "**/*.dist-info", "**/sitecustomize.py", "**/usercustomize.py", // Python
 	"**/.yarn", "**/.yarnrc*", "**/.pnp.*", "**/.pnpmfile.*", "**/pnpm-workspace.yaml", // JavaScript: yarn runs what yarnPath names
 	"**/vendor/bin", "**/vendor/autoload.php", "**/vendor/composer", // PHP
 }
 
-// testTools run tests, or are what assertions are made with. A Python module of the name of one is taken before it.
+// testTools run tests or provide their assertions. Python prefers a module of that name in the tree to the installed
+// one.
 var testTools = slices.Concat(
 	[]string{"**/pytest", "**/pytest.py", "**/_pytest", "**/pluggy", "**/pluggy.py", "**/unittest", "**/unittest.py", "**/pytest_cov*", "**/phpunit", "**/phpunit.phar"},
 	below("**/node_modules/.bin/", "ava", "c8", "cross-env", "cypress", "jasmine*", "jest*", "karma*", "mocha*", "nyc", "playwright*", "tap", "ts-node", "tsx", "vitest*"),
@@ -90,7 +94,7 @@ func below(dir string, names ...string) []string {
 	return out
 }
 
-// lockFiles choose the program that runs the scripts of a package. That of another one is new with it.
+// lockFiles also choose the package manager that runs the scripts of a package. Adding one can switch to another.
 var lockFiles = []string{"**/pnpm-lock.yaml", "**/yarn.lock", "**/bun.lock", "**/bun.lockb"}
 
 // formatFiles say how sources are to look. They are data: no program of the tree is in them.
@@ -106,12 +110,12 @@ var lintConfig = []string{
 	"**/.oxlintrc*", "**/.yamllint*", "**/.markdownlint*", "**/.rubocop.yml",
 }
 
-// runnerFiles are deed's own: which extension runs what, and with which settings. Their effect on a check is that of the
-// base anyway; a change is told.
+// runnerFiles configure deed itself: which extension runs what, and with which settings. Checks use those of the base
+// in any case; a change is reported.
 var runnerFiles = []string{".deed", "**/homeboy.json", "**/deed.yaml"}
 
-// Inputs are the globs of what a check judges by: its own, else those of its capability. A command may run tests and linters:
-// it has those of both.
+// Inputs returns the globs of a check's inputs: those that it names, else those of its capability. A command may run
+// tests and linters, so it gets those of both.
 func Inputs(c deed.Check) []string {
 	switch {
 	case len(c.Inputs) > 0:
@@ -126,12 +130,13 @@ func Inputs(c deed.Check) []string {
 	return slices.Concat(testFiles, testConfig, lintConfig, tools, testTools, lintTools, lockFiles, runnerFiles, ciFiles)
 }
 
-// steers are inputs of which a new one can undo a check as well as an edit.
-var steers = slices.Concat(testConfig, lintConfig, tools, testTools, lintTools, lockFiles, runnerFiles)
+// steeringFiles are inputs that decide what runs and how. A new one can disable a check as well as an edit can.
+var steeringFiles = slices.Concat(testConfig, lintConfig, tools, testTools, lintTools, lockFiles, runnerFiles)
 
-// changedInputs lists the inputs of the check that the patch does not leave as they were. A test that is only added is none: an
-// agent that was asked for a feature adds its tests. What stands beside tests and is none, such as a helper or an __init__.py, can
-// change what the tests do. A hidden check judges by none of it.
+// changedInputs lists the inputs of the check that the patch changes. A new test is not one: an agent that was asked
+// for a feature adds its tests. A new file next to tests that is not a test, such as a helper or an __init__.py, is
+// one: it can change what the tests do. For a hidden check every match counts, since it judges by none of the agent's
+// files.
 func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, patch string, base baseFiles) ([]deed.ChangedInput, error) {
 	var out []deed.ChangedInput
 	for _, ch := range changes.Of(workspace.ClassTracked) {
@@ -168,7 +173,7 @@ func isInput(c deed.Check, globs []string, ch workspace.Change, patch string, ba
 	switch {
 	case c.Hidden || !usual:
 		return true, nil
-	case added && (matchAny(slices.Concat(testNames, testData), ch.Path) || slices.Contains(dataEnds, path.Ext(ch.Path))) && !matchAny(steers, ch.Path):
+	case added && (matchAny(slices.Concat(testNames, testData), ch.Path) || slices.Contains(dataExts, path.Ext(ch.Path))) && !matchAny(steeringFiles, ch.Path):
 		return false, nil
 	case added && path.Base(ch.Path) == "Cargo.toml":
 		return false, nil // of a new crate
@@ -176,9 +181,9 @@ func isInput(c deed.Check, globs []string, ch workspace.Change, patch string, ba
 		return false, nil // of a new package: it says nothing of a file that was there
 	case !added && matchAny(lockFiles, ch.Path):
 		return false, nil
-	case added && matchAny(ciFiles, ch.Path) && !matchAny(slices.Concat(steers, testFiles), ch.Path):
-		return false, nil // nothing that was there before runs it
-	case !added && namesDependencies()[path.Base(ch.Path)] != nil:
+	case added && matchAny(ciFiles, ch.Path) && !matchAny(slices.Concat(steeringFiles, testFiles), ch.Path):
+		return false, nil // nothing on the base runs it
+	case !added && dependencyLine()[path.Base(ch.Path)] != nil:
 		lines, err := manifestLines(ch.Path, base)
 		if err != nil {
 			return false, err
@@ -189,8 +194,9 @@ func isInput(c deed.Check, globs []string, ch workspace.Change, patch string, ba
 	return true, nil
 }
 
-// namesDependencies are lines of files that hold dependencies beside what steers a check: a change of nothing else steers nothing.
-var namesDependencies = sync.OnceValue(func() map[string]*regexp.Regexp {
+// dependencyLine matches, by file name, the lines that only declare dependencies in files that also steer a check. A
+// change of nothing but these lines steers nothing.
+var dependencyLine = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"package.json":   regexp.MustCompile(`^\s*(|[{}],?|"(dependencies|devDependencies|peerDependencies|optionalDependencies)": \{\}?,?|"(version|description|author|license|homepage)": "[^"]*",?|"@?[A-Za-z0-9._/-]+": "[~^<>=v ]*[0-9]+(\.[0-9x*]+)*[A-Za-z0-9.+-]*",?)\s*$`),
 		"Cargo.toml":     regexp.MustCompile(`^\s*(|\[(dev-|build-)?dependencies\]|(version|description|edition|rust-version) = "[^"]*"|members = \[.*\]|"[A-Za-z0-9_./-]+",?|[A-Za-z0-9_-]+ = ("[~^<>= ]*[0-9][0-9A-Za-z.+-]*"|\{ ?(path|version|workspace) = ("[^"]*"|true) ?\})|[A-Za-z0-9_-]+\.workspace = true)\s*$`),
@@ -204,7 +210,7 @@ const nodeManifest = "package.json"
 // withImports are the lines of a package.json that give a local file a name of the package's own (#name), besides those that name
 // dependencies.
 var withImports = sync.OnceValue(func() *regexp.Regexp {
-	lines := strings.TrimSuffix(namesDependencies()[nodeManifest].String(), `)\s*$`)
+	lines := strings.TrimSuffix(dependencyLine()[nodeManifest].String(), `)\s*$`)
 	return regexp.MustCompile(lines + `|"imports": \{\}?,?|"#[A-Za-z0-9._/-]+": "\./[^"]*",?)\s*$`)
 })
 
@@ -212,23 +218,24 @@ var withImports = sync.OnceValue(func() *regexp.Regexp {
 // there. Where the base has such names, a new one may take the place of another.
 func manifestLines(file string, base baseFiles) (*regexp.Regexp, error) {
 	if path.Base(file) != nodeManifest {
-		return namesDependencies()[path.Base(file)], nil
+		return dependencyLine()[path.Base(file)], nil
 	}
 	was, err := base.read(file)
 	if err != nil || strings.Contains(string(was), `"imports"`) {
-		return namesDependencies()[nodeManifest], err
+		return dependencyLine()[nodeManifest], err
 	}
 	return withImports(), nil
 }
 
-// moduleFile is where Go keeps dependencies, and where modules can be given another place.
+// moduleFile is where Go declares dependencies, and where a module can be redirected to another source.
 const moduleFile = "go.mod"
 
-// maxManifest bounds the part of a patch that is looked at for one file of dependencies.
+// maxManifest bounds how much of a patch is read for one file.
 const maxManifest = 4 << 20
 
-// redirected reports whether a patch gives a module that a go.mod knew another place, by a line with an arrow. A library of
-// assertions that always holds would be one. What the go.mod did not know is new, and no test that was there imports it.
+// redirected reports whether a patch redirects a module that the go.mod of the base has, by a line with an arrow. The
+// new target could be an assertion library that always passes. A module that the base does not have is new, and no
+// existing test imports it.
 func redirected(patch, file, was string) (bool, error) {
 	lines, whole, err := changedLines(patch, file)
 	if err != nil || !whole {
@@ -241,7 +248,7 @@ func redirected(patch, file, was string) (bool, error) {
 	}), nil
 }
 
-// onlyLines reports whether every line that a patch adds to a file or takes from it is of a form.
+// onlyLines reports whether every line that a patch adds to a file or removes from it matches form.
 func onlyLines(patch, file string, form *regexp.Regexp) (bool, error) {
 	lines, whole, err := changedLines(patch, file)
 	if err != nil || !whole || len(lines) == 0 {
@@ -250,7 +257,8 @@ func onlyLines(patch, file string, form *regexp.Regexp) (bool, error) {
 	return !slices.ContainsFunc(lines, func(line string) bool { return !form.MatchString(line) }), nil
 }
 
-// changedLines are the lines that a patch adds to a file or takes from it. whole is false for a part so long that nobody wrote it.
+// changedLines returns the lines that a patch adds to a file or removes from it. whole is false if that part of the
+// patch is too long to have been written by hand.
 func changedLines(patch, file string) (lines []string, whole bool, err error) {
 	f, err := os.Open(patch)
 	if err != nil {

@@ -46,7 +46,7 @@ func TestWhenAPersonIsAsked(t *testing.T) {
 				in.Spec.Checks, in.Runner = []deed.Check{{Capability: runner.Test, OnChangedInputs: c.policy}}, &toy{}
 				in.Ask = func(_ context.Context, _ deed.Check, q Question) (bool, string, error) {
 					asked = true
-					if !q.Soft || len(q.Changed) == 0 {
+					if !q.Optional || len(q.Changed) == 0 {
 						t.Errorf("asked %+v", q)
 					}
 					return c.says, "ana", nil
@@ -105,11 +105,11 @@ func TestAFailureOfTheBaseThatDoesNotLast(t *testing.T) {
 	runs := 0
 	v := scene{base: toyBase(), work: files(map[string]string{"README": "done"}), edit: func(in *Input, _ string) {
 		in.Spec.Checks = []deed.Check{{Shell: "npm test"}}
-		in.Runner = commands(func(_ context.Context, _ deed.Check, _ string, base bool) Ran {
+		in.Runner = commands(func(_ context.Context, _ deed.Check, _ string, base bool) RunResult {
 			if runs++; base && runs == 1 {
-				return Ran{Result: deed.CheckResult{Status: deed.CheckFailed, ExitCode: 1}, Report: tests("-a +b")}
+				return RunResult{Result: deed.CheckResult{Status: deed.CheckFailed, ExitCode: 1}, Report: tests("-a +b")}
 			}
-			return Ran{Result: deed.CheckResult{Status: deed.CheckPassed}, Report: tests("+a +b")}
+			return RunResult{Result: deed.CheckResult{Status: deed.CheckPassed}, Report: tests("+a +b")}
 		})
 	}}.decide(t)
 	if c := v.Checks[0].Comparison; len(c.Fixed) > 0 || len(c.Unstable) != 1 || v.Grade != deed.GradePassing {
@@ -120,12 +120,12 @@ func TestAFailureOfTheBaseThatDoesNotLast(t *testing.T) {
 // A command that showed tests on the base and shows none now has not run them.
 func TestACommandThatRunsNoTestAnyMore(t *testing.T) {
 	t.Parallel()
-	run := func(after Ran) deed.Verdict {
+	run := func(after RunResult) deed.Verdict {
 		return scene{base: toyBase(), work: files(map[string]string{"main.go": fixed}), edit: func(in *Input, _ string) {
 			in.Spec.Checks = []deed.Check{{Shell: "npm test"}}
-			in.Runner = commands(func(_ context.Context, _ deed.Check, _ string, base bool) Ran {
+			in.Runner = commands(func(_ context.Context, _ deed.Check, _ string, base bool) RunResult {
 				if base {
-					return Ran{Result: deed.CheckResult{Status: deed.CheckFailed, ExitCode: 1}, Report: tests("-a +b"), Runners: []string{"mocha"}}
+					return RunResult{Result: deed.CheckResult{Status: deed.CheckFailed, ExitCode: 1}, Report: tests("-a +b"), Runners: []string{"mocha"}}
 				}
 				return after
 			})
@@ -134,13 +134,13 @@ func TestACommandThatRunsNoTestAnyMore(t *testing.T) {
 	passed := deed.CheckResult{Status: deed.CheckPassed}
 	for _, c := range []struct {
 		name string
-		ran  Ran
+		ran  RunResult
 		want string
 	}{
-		{"it ends early", Ran{Result: passed}, CodeReportMissing},
-		{"it ends in the middle", Ran{Result: passed, Report: tests("+a +b"), Faults: []string{"mocha did not end"}}, CodeReportMissing},
-		{"all pass", Ran{Result: passed, Report: tests("+a +b")}, ""},
-		{"one is gone", Ran{Result: passed, Report: tests("+a")}, CodeTestsVanished},
+		{"it ends early", RunResult{Result: passed}, CodeReportMissing},
+		{"it ends in the middle", RunResult{Result: passed, Report: tests("+a +b"), Faults: []string{"mocha did not end"}}, CodeReportMissing},
+		{"all pass", RunResult{Result: passed, Report: tests("+a +b")}, ""},
+		{"one is gone", RunResult{Result: passed, Report: tests("+a")}, CodeTestsVanished},
 	} {
 		v := run(c.ran)
 		if got := strings.Join(codes(v), " "); got != c.want {
@@ -168,12 +168,12 @@ func TestAGradeThatIsAskedFor(t *testing.T) {
 	} {
 		v := scene{work: change("main.go", "package main // better\n"), edit: func(in *Input, _ string) {
 			in.Spec.Checks, in.Spec.RequireGrade = c.checks, c.least
-			in.Runner = commands(func(_ context.Context, k deed.Check, _ string, base bool) Ran {
+			in.Runner = commands(func(_ context.Context, k deed.Check, _ string, base bool) RunResult {
 				r := deed.CheckResult{Name: CheckName(k), Status: deed.CheckPassed}
 				if base {
 					r.Status = c.base
 				}
-				return Ran{Result: r}
+				return RunResult{Result: r}
 			})
 		}}.decide(t)
 		if got := strings.Join(codes(v), " "); got != c.want {

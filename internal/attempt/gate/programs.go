@@ -10,12 +10,12 @@ import (
 	"github.com/deedrun/deed/internal/isolate/exectrace"
 )
 
-// Drivers names the programs of a tree that drive a check, of those that it was seen to execute: what it consists of, as opposed
-// to what it tests. A script that a build runs is one (make test, scripts/run.sh, ci/check.py). A program that a test runs, or
-// whose output something else reads, is what the check is about: to pin it would have every change of it fail.
+// Drivers returns the executed programs of a tree that drive a check, as opposed to what it tests. A script that a
+// build runs is one (make test, scripts/run.sh, ci/check.py). A program that a test runs, or whose output something
+// else reads, is what the check is about: pinning it would make every change of it fail.
 //
-// What no run can tell apart is decided by name: a script that nobody reads and that leads to nothing else drives the check when it
-// is called like one that checks, and is what is checked otherwise.
+// Where no run can tell the two apart, the name decides: a script whose output is not read and that starts nothing
+// else drives the check if its name is typical for checking, and is under test otherwise.
 func Drivers(programs []exectrace.Program, runners []string) []string {
 	var out []string
 	for i, p := range programs {
@@ -44,13 +44,13 @@ func drives(programs []exectrace.Program, i int, runners []string) bool {
 	return p.Leads && (len(runners) > 0 || leadsToTests(programs, i))
 }
 
-// driverName are the words by which people call what checks.
+// driverName matches the words that people use in names of scripts that check.
 var driverName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|[/._-])(ci|checks?|checker|tests?|verify|validate|lint|run|runner|runtests?|specs?|scripts?|gradlew|mvnw|tox|nox)([/._-]|$)`)
 })
 
-// underTest reports whether a test started the program: it is what is tested, or its tool. A test that Python runs is a part of
-// the interpreter's process, which is no program of the tree.
+// underTest reports whether a test started the program: then it is under test, or a tool of the test. A test that
+// Python runs is part of the interpreter's process, so the tree has no program for it.
 func underTest(programs []exectrace.Program, i int, runners []string) bool {
 	p := programs[i]
 	python := slices.Contains(runners, "pytest") || slices.Contains(runners, "unittest")

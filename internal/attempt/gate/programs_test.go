@@ -8,7 +8,8 @@ import (
 	"github.com/deedrun/deed/internal/isolate/exectrace"
 )
 
-// What drives a check is told from what it tests by who started it, by its name, and by who reads what it prints.
+// What drives a check is distinguished from what it tests by who started it, by its name, and by who reads its
+// output.
 func TestDrivers(t *testing.T) {
 	t.Parallel()
 	program := func(path string, parent int, under ...string) exectrace.Program {

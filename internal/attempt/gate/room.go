@@ -14,18 +14,18 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// room proves the patch and runs the checks. First base plus patch must give what the agent left behind. Then every
-// check gets a clean room of its own, made of the base and the patch with every protected file as it was: code from
-// the agent's own directory never runs, what the agent did to a protected test has no effect, and what one check's
-// code does to its room is not there for the next.
-func (v *verdict) room(ctx context.Context, in Input) error {
+// runChecks proves the patch and runs the checks. First, base plus patch must give what the agent left behind. Then
+// every check gets clean rooms of its own, made of the base and the patch with every protected file restored. So no
+// code runs from the agent's own directory, an edit to a protected test has no effect, and what one check does to its
+// room cannot affect the next.
+func (v *verdict) runChecks(ctx context.Context, in Input) error {
 	if len(in.Spec.Checks) == 0 && in.Changes.Empty() {
 		return nil
 	}
 	if in.SecretHit {
-		// The true patch is never stored, so there is nothing to prove or to check.
+		// The unredacted patch is never stored, so there is nothing to prove or to check.
 		for _, c := range in.Spec.Checks {
-			v.checks = append(v.checks, unrun(c))
+			v.checks = append(v.checks, notRun(c))
 		}
 		return nil
 	}
@@ -56,8 +56,8 @@ func (v *verdict) room(ctx context.Context, in Input) error {
 	return nil
 }
 
-// Tree is the directory, in a check's room, of the tree that is checked. It has the name of the directory of rooms, which
-// callers name after the project: a name of deed's own would tell the code that it is being judged.
+// Tree returns the directory, in a check's room, of the tree that is checked. It is named like the directory of
+// rooms, which callers name after the project: a recognizable name would show the code that it is being judged.
 func Tree(room string) string { return filepath.Join(room, treeDir, filepath.Base(filepath.Dir(room))) }
 
 const treeDir = "tree"
@@ -75,8 +75,8 @@ func hashFile(path string) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// workspaceFault turns a fault of the agent's into a reason, and returns a fault of deed's own as an error. The
-// checks do not run after either.
+// workspaceFault turns a fault of the agent into a reason, and returns a fault of deed as an error. In both cases no
+// further check runs.
 func (v *verdict) workspaceFault(ctx context.Context, op string, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -93,7 +93,7 @@ func (v *verdict) workspaceFault(ctx context.Context, op string, err error) erro
 	return nil
 }
 
-// Argv returns the argument vector of a check. That of a capability is the command that a person would type.
+// Argv returns the argument vector of a check. For a capability it is the command that a person would type.
 func Argv(c deed.Check) []string {
 	switch {
 	case c.Shell != "":
@@ -104,7 +104,8 @@ func Argv(c deed.Check) []string {
 	return c.Command
 }
 
-// CheckName names a check: its own name, else what it runs. A hidden one is told apart from a visible one of the same.
+// CheckName returns the name of a check, else what it runs. The prefix "hidden" separates a hidden check from a
+// visible one that runs the same.
 func CheckName(c deed.Check) string {
 	name := "check"
 	switch {

@@ -10,54 +10,55 @@ import (
 
 // A Runner runs checks for a decision: capabilities and commands alike.
 type Runner interface {
-	// Run runs a check on room/tree, by a runner that the change has no part in. base says that the tree is the base alone. A
-	// room may be run in twice; what the first run left beside the tree, such as caches, may then be used.
-	Run(ctx context.Context, c deed.Check, room string, base bool) Ran
-	// Base returns what a check gave on this base before, and KeepBase keeps it. A record that somebody else may have
-	// written is none.
+	// Run runs a check on room/tree, with a runner that the change cannot influence. base says that the tree is the
+	// base alone. A room may be used for two runs; the second may then use what the first left outside the tree, such
+	// as caches.
+	Run(ctx context.Context, c deed.Check, room string, base bool) RunResult
+	// Base returns the remembered result of a check on this base, and KeepBase remembers one. A record that somebody
+	// else may have written must not be returned.
 	Base(ctx context.Context, c deed.Check) (BaseRun, bool)
 	KeepBase(ctx context.Context, c deed.Check, b BaseRun)
-	// Adopt may keep what runs left beside the tree of a room, such as caches: nothing but the base was run in it.
-	Adopt(room string)
-	// Files are files of the tree that the runner of a check itself consists of, such as the script that a component's own
-	// command names.
+	// KeepCaches may keep what runs left in a room outside the tree, such as caches: only the base has run in it.
+	KeepCaches(room string)
+	// Files returns the files of the tree that belong to the check's runner itself, such as the script that a
+	// component's command names.
 	Files(c deed.Check) []string
-	// Keep puts a report into the evidence and returns its path there. kind is "", "base" or "pinned".
+	// Keep adds a report to the evidence and returns its path there. kind is "", "base" or "pinned".
 	Keep(check int, kind string, r *runner.Report) (string, error)
 }
 
-// A Ran is one run of a check.
-type Ran struct {
-	Result   deed.CheckResult // of a capability without a report its status is not passed
-	Report   *runner.Report   // of a capability, and of a command whose test runners were observed
+// A RunResult is the outcome of one run of a check.
+type RunResult struct {
+	Result   deed.CheckResult // never "passed" for a capability without a report
+	Report   *runner.Report   // of a capability, or of a command whose test runners were observed
 	Runners  []string         // the test runners that were seen to run
-	Faults   []string         // runners that began a report and did not end it
+	Faults   []string         // runners that began a report and did not finish it
 	Programs []string         // files of the base that drove the check
 	Executed []string         // files of the tree that were executed, or interpreted
 	Traced   bool             // Executed is complete
-	Ended    error            // the limit that it was ended for; nil: it ended by itself
+	Ended    error            // the limit that deed ended it for; nil: it ended by itself
 }
 
-// A BaseRun is what a check gave on the base.
+// A BaseRun is the result of a check on the base.
 type BaseRun struct {
-	Status   string         `json:"status"` // as of a report; of a command passed, failed or error
-	ExitCode int            `json:"exit_code"`
-	Report   *runner.Report `json:"report,omitempty"`
-	Runners  []string       `json:"runners,omitempty"`
-	Faults   []string       `json:"faults,omitempty"`
-	Programs []string       `json:"programs,omitempty"`
-	Sites    []string       `json:"sites,omitempty"`    // where a witness is seen to pass
-	Control  bool           `json:"control,omitempty"`  // it is seen to fail there as well, and the other tests run all the same
-	Reacts   bool           `json:"reacts,omitempty"`   // the check fails when a witness does
-	Unstable []string       `json:"unstable,omitempty"` // tests that two runs do not agree on
-	Tail     string         `json:"tail,omitempty"`     // the last lines that it printed
-	Wants    []string       `json:"wants,omitempty"`    // modules that the project declares and that are not installed, where no test could be loaded
+	Status         string         `json:"status"` // the status of the report; for a command passed, failed or error
+	ExitCode       int            `json:"exit_code"`
+	Report         *runner.Report `json:"report,omitempty"`
+	Runners        []string       `json:"runners,omitempty"`
+	Faults         []string       `json:"faults,omitempty"`
+	Programs       []string       `json:"programs,omitempty"`
+	Sites          []string       `json:"sites,omitempty"`    // where a witness was reported as passed
+	Control        bool           `json:"control,omitempty"`  // there it was also reported as failed, and the other tests still ran
+	Reacts         bool           `json:"reacts,omitempty"`   // the check fails when a witness does
+	Unstable       []string       `json:"unstable,omitempty"` // tests about which two runs disagree
+	Tail           string         `json:"tail,omitempty"`     // the last lines of its output
+	MissingModules []string       `json:"wants,omitempty"`    // declared modules that are not installed, if no test could be loaded
 
 	Remembered bool `json:"-"` // from an earlier attempt
 }
 
-// baseOf is what a run on the base says of it.
-func baseOf(ran Ran, sites []string) BaseRun {
+// baseOf builds the result on the base from a run.
+func baseOf(ran RunResult, sites []string) BaseRun {
 	b := BaseRun{
 		Status: ran.Result.Status, ExitCode: ran.Result.ExitCode, Report: ran.Report, Runners: ran.Runners, Faults: ran.Faults,
 		Programs: ran.Programs, Sites: sites, Tail: ran.Result.Tail,
@@ -66,12 +67,12 @@ func baseOf(ran Ran, sites []string) BaseRun {
 	case ran.Report != nil:
 		b.Status = ran.Report.Status
 	case b.Status == deed.CheckTimeout:
-		b.Status = runner.StatusFailed // it may well be what the task is about
+		b.Status = runner.StatusFailed // the timeout may be what the task is about
 	}
 	return b
 }
 
-// comparable reports whether a run tells something that a later one can be held against.
+// comparable reports whether the run gave a result that a later one can be compared with.
 func (b BaseRun) comparable() bool {
 	return b.Report != nil && (b.Report.Status == runner.StatusPassed || b.Report.Status == runner.StatusFailed)
 }
@@ -79,8 +80,8 @@ func (b BaseRun) comparable() bool {
 // named reports whether the tests of the base are known by name.
 func (b BaseRun) named() bool { return b.Report != nil && len(b.Report.TestCases) > 0 }
 
-// untested reports whether the base is known to have no tests. One whose tests could not be run, since it does not
-// compile, say, has some: what an edit takes from them is not seen by holding the change against the base.
+// untested reports whether the base is known to have no tests. A base whose tests could not be run, because it does
+// not compile, say, has some: comparing the change with it would not show what an edit takes from them.
 func (b BaseRun) untested() bool {
 	switch {
 	case b.Report == nil:

@@ -7,9 +7,9 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// shadows reports whether a new file takes the place of a module of Python's own: what stands where imports are looked for comes
-// before the standard library, for tests as well.
-func shadows(ch workspace.Change) bool {
+// shadowsStdlib reports whether a new file shadows a module of Python's standard library: modules on the import path
+// of the project come first, for tests as well.
+func shadowsStdlib(ch workspace.Change) bool {
 	if ch.Status != workspace.Added {
 		return false
 	}
@@ -21,7 +21,7 @@ func shadows(ch workspace.Change) bool {
 	return ok && pythonModules[module] && (dir == "" || dir == "src/" || dir == "lib/")
 }
 
-// pythonModules are those of the standard library of Python 3.
+// pythonModules are the modules of the standard library of Python 3.
 var pythonModules = map[string]bool{
 	"abc": true, "aifc": true, "argparse": true, "array": true, "ast": true, "asynchat": true, "asyncio": true, "asyncore": true, "atexit": true,
 	"audioop": true, "base64": true, "bdb": true, "binascii": true, "bisect": true, "builtins": true, "bz2": true, "cProfile": true, "calendar": true,

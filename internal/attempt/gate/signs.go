@@ -17,35 +17,36 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// Code that is tested can find out that it is, and behave; no run of its tests shows that. What it needs for that stands in the
-// change, in few forms: a variable that only runners set, a path of the tests' data, a part of the runtime that is replaced. A
-// person is shown these lines. They are no proof of anything, so nothing is refused where somebody says that they are right.
+// Code can detect that it is under test and behave differently; no run of its tests shows that. The code that does so
+// is in the change, and takes few forms: it reads a variable that only test runners set, opens the tests' data, or
+// replaces a part of the runtime. Such lines are shown to a person. They prove nothing, so if somebody says that they
+// are fine, the work is not rejected for them.
 
 // A sign is one such line.
 type sign struct {
 	path string
 	line int
-	does string // what the line does, in words that follow the place
-	word string // what it was recognised by
+	does string // what the line does, in words that follow its position
+	word string // the text that matched
 }
 
 func (s sign) String() string {
 	return fmt.Sprintf("%s:%d %s (%s)", quotePath(s.path), s.line, s.does, oneLine(s.word))
 }
 
-// A signRule recognises lines of some languages.
+// A signRule matches lines of some languages.
 type signRule struct {
 	does    string
-	ends    []string // of the files; none: all that are code
+	exts    []string // of the files; none: all source files
 	pattern *regexp.Regexp
-	weak    bool // honest programs do it as well: it counts where no test was seen by name
+	weak    bool // honest programs do it too: it counts only if no test was seen by name
 }
 
-// The endings of languages.
+// Filename extensions by language.
 var (
-	nodeEnds = []string{".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx"}
-	cEnds    = []string{".c", ".h", ".cc", ".cpp", ".hpp"}
-	shEnds   = []string{".sh", ".bash", ""}
+	nodeExts = []string{".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx"}
+	cExts    = []string{".c", ".h", ".cc", ".cpp", ".hpp"}
+	shExts   = []string{".sh", ".bash", ""}
 )
 
 // What lines do.
@@ -54,61 +55,61 @@ const (
 	readsTests        = "looks at what the tests judge by"
 	walksStack        = "looks at who called it"
 	replaces          = "replaces what it is tested with"
-	endsWell          = "ends the process as if all were well"
+	exitsCleanly      = "ends the process as if all were well"
 	equalsAll         = "is equal to everything"
 	decidesEqual      = "decides what tests take for equal"
 )
 
 var signRules = sync.OnceValue(func() []signRule {
-	rule := func(does string, ends []string, pattern string) signRule {
-		return signRule{does: does, ends: ends, pattern: regexp.MustCompile(pattern)}
+	rule := func(does string, exts []string, pattern string) signRule {
+		return signRule{does: does, exts: exts, pattern: regexp.MustCompile(pattern)}
 	}
-	weak := func(ends []string, pattern string) signRule {
-		return signRule{does: endsWell, ends: ends, pattern: regexp.MustCompile(pattern), weak: true}
+	weak := func(exts []string, pattern string) signRule {
+		return signRule{does: exitsCleanly, exts: exts, pattern: regexp.MustCompile(pattern), weak: true}
 	}
 	return []signRule{
 		rule(asksWhetherTested, nil, `\b(PYTEST_\w+|JEST_WORKER_ID|VITEST(_\w+)?|NODE_TEST_CONTEXT|MOCHA_\w+|BATS_\w+|PHPUNIT_\w+|RUST_TEST_\w+|NEXTEST\w*|npm_lifecycle_\w+|DEED_\w+|TOX_\w+)\b`),
 		rule(asksWhetherTested, nil, `(==|\bin\b|\b(startswith|endswith|includes|indexOf|startsWith|endsWith|Contains|HasPrefix|HasSuffix|match|str_contains)\()\s*[^'"\x60]*['"\x60][^'"\x60]*\b(pytest|unittest|jest|vitest|mocha|phpunit|bats)\b|['"\x60](pytest|unittest|jest|vitest|mocha|phpunit|bats)\W?['"\x60]\s+in\b`),
-		rule(asksWhetherTested, nodeEnds, `(includes|indexOf|endsWith|match|test)\([^)]*\.(test|spec)\b`),
-		rule(asksWhetherTested, nodeEnds, `NODE_ENV\W{1,6}[!=]==?\s*['"]test|typeof\s+(describe|it|test|expect|jest|vi|before|after|beforeEach|mocha)\b|\b(globalThis|global)(\.|\[['"])(it|test|describe|expect|jest|vi|mocha|chai)\b|process\.(argv|execArgv).*(mocha|jest|vitest|--test)|require\.cache|\b__(jest|vitest|mocha)\w*`),
+		rule(asksWhetherTested, nodeExts, `(includes|indexOf|endsWith|match|test)\([^)]*\.(test|spec)\b`),
+		rule(asksWhetherTested, nodeExts, `NODE_ENV\W{1,6}[!=]==?\s*['"]test|typeof\s+(describe|it|test|expect|jest|vi|before|after|beforeEach|mocha)\b|\b(globalThis|global)(\.|\[['"])(it|test|describe|expect|jest|vi|mocha|chai)\b|process\.(argv|execArgv).*(mocha|jest|vitest|--test)|require\.cache|\b__(jest|vitest|mocha)\w*`),
 		rule(asksWhetherTested, []string{".py"}, `['"](_?pytest|unittest)\W*['"]?\]?\s+(not\s+)?in\s+sys\.modules|sys\.modules.*(pytest|unittest|__main__)|import\s+__main__|sys\.argv\[0\].*test`),
 		rule(asksWhetherTested, []string{".go"}, `\btesting\.(Testing|Short|Verbose)\(|flag\.Lookup\("test\.|"\.test"`),
 		rule(asksWhetherTested, []string{".rs"}, `\bcfg!\(\s*(not\()?\s*(test|debug_assertions)|#\[cfg\((not\((test|debug_assertions)|debug_assertions)|var(_os)?\("CARGO|current_exe\(\)`),
 		rule(asksWhetherTested, []string{".php"}, `(class_exists|defined|interface_exists)\(.*PHPUnit|PHPUNIT`),
-		rule(asksWhetherTested, cEnds, `\bprogram_invocation(_short)?_name\b|\b__progname\b|/proc/self/`),
+		rule(asksWhetherTested, cExts, `\bprogram_invocation(_short)?_name\b|\b__progname\b|/proc/self/`),
 		rule(readsTests, nil, `[/\\](testdata|__snapshots__|__tests__|hidden_tests?)\b|\b(testdata|__snapshots__|__tests__|hidden_tests?)[/\\]|/(golden|expected)/|['"](golden|expected)/|(Join|join|resolve|open|Open|ReadFile|readFile\w*|Path)\([^)]*['"](testdata|__snapshots__|golden|expected)\b`),
 		rule(walksStack, []string{".py"}, `\b_getframe\(|\binspect\.(stack|currentframe|getouterframes)\(|traceback\.(extract_stack|walk_stack)\(`),
 		rule(walksStack, []string{".go"}, `\bruntime\.(Caller|Callers|CallersFrames)\(`),
 		rule(walksStack, []string{".php"}, `\bdebug_(print_)?backtrace\(`),
-		rule(walksStack, nodeEnds, `new Error\([^)]*\)\.stack|captureStackTrace|prepareStackTrace`),
-		rule(replaces, nodeEnds, `^\s*(globalThis\.|global\.)?(Object|Array|JSON|Math|Number|String|Date|RegExp|Promise|Reflect|Symbol|Function|Module|performance|process|console|assert|expect|chai|Assertion)(\.prototype)?\.\w+\s*=[^=>]|Object\.(defineProperty|assign)\(\s*(globalThis|global|process|assert|expect|performance|\w+\.prototype|Object|Array|JSON|Math|Date|Promise)\b|\bModule\._\w+|\bregisterHooks\(|module\.register\(|(require\(|from\s+)['"](node:test|vitest|@jest/globals|mocha|chai)['"]|\bAssertion\.prototype|asymmetricMatch|\b(strictEqual|deepStrictEqual|notStrictEqual|deepEqual)\s*[:=][^=]`),
+		rule(walksStack, nodeExts, `new Error\([^)]*\)\.stack|captureStackTrace|prepareStackTrace`),
+		rule(replaces, nodeExts, `^\s*(globalThis\.|global\.)?(Object|Array|JSON|Math|Number|String|Date|RegExp|Promise|Reflect|Symbol|Function|Module|performance|process|console|assert|expect|chai|Assertion)(\.prototype)?\.\w+\s*=[^=>]|Object\.(defineProperty|assign)\(\s*(globalThis|global|process|assert|expect|performance|\w+\.prototype|Object|Array|JSON|Math|Date|Promise)\b|\bModule\._\w+|\bregisterHooks\(|module\.register\(|(require\(|from\s+)['"](node:test|vitest|@jest/globals|mocha|chai)['"]|\bAssertion\.prototype|asymmetricMatch|\b(strictEqual|deepStrictEqual|notStrictEqual|deepEqual)\s*[:=][^=]`),
 		rule(replaces, []string{".py"}, `\b(unittest|_?pytest|builtins)\.[\w.]+\s*=[^=]|\bTestCase\.\w+\s*=[^=]|setattr\(\s*(unittest|_?pytest|builtins|\w*TestCase)|\bsys\.(meta_path|path_hooks)\b|^\s*(import|from)\s+(unittest|_?pytest|pluggy)\b`),
 		rule(replaces, []string{".rs"}, `macro_rules!\s*(assert|panic)|\bset_hook\(`),
 		rule(replaces, []string{".php"}, `^\s*namespace\s+(PHPUnit|[\w\\]*\\Tests?\b)|\bclass\s+\w+\s+extends\s+\\?PHPUnit`),
-		rule(replaces, cEnds, `#\s*(define|undef)\s+(CHECK|ASSERT|EXPECT|REQUIRE|TEST|assert)\w*\b`),
+		rule(replaces, cExts, `#\s*(define|undef)\s+(CHECK|ASSERT|EXPECT|REQUIRE|TEST|assert)\w*\b`),
 		rule(equalsAll, []string{".py"}, `(?s)def __eq__\(.*:\s*return (True|isinstance\([^)]*\)\s*$)|__eq__\s*=\s*lambda.*True`),
 		rule(decidesEqual, []string{".rs"}, `\bimpl(<[^>]*>)?\s+PartialEq\b`),
-		rule(endsWell, cEnds, `__attribute__\(\((destructor|constructor)`),
+		rule(exitsCleanly, cExts, `__attribute__\(\((destructor|constructor)`),
 		weak([]string{".py"}, `\bos\._exit\(\s*0?\s*\)|\batexit\.register\(`),
 		weak([]string{".php"}, `\bregister_shutdown_function\(`),
-		weak(nodeEnds, `process\.(on|once|prependListener)\(\s*['"](exit|beforeExit)|process\.reallyExit`),
-		weak(nodeEnds, `process\.exit\(\s*0?\s*\)`),
+		weak(nodeExts, `process\.(on|once|prependListener)\(\s*['"](exit|beforeExit)|process\.reallyExit`),
+		weak(nodeExts, `process\.exit\(\s*0?\s*\)`),
 		weak([]string{".py"}, `sys\.exit\(\s*0?\s*\)|raise SystemExit(\(0?\))?\s*$`),
 		weak([]string{".go"}, `\bos\.Exit\(0\)|syscall\.Exit\(0`),
 		weak([]string{".rs"}, `process::exit\(0\)`),
-		weak(cEnds, `\b_?_?[eE]xit\(\s*(0|EXIT_SUCCESS)\s*\)`),
+		weak(cExts, `\b_?_?[eE]xit\(\s*(0|EXIT_SUCCESS)\s*\)`),
 		weak([]string{".php"}, `\bexit\(\s*0?\s*\)`),
-		weak(shEnds, `\btrap\b.*\b(exit 0|true|:)\b.*\b(EXIT|0)\b`),
+		weak(shExts, `\btrap\b.*\b(exit 0|true|:)\b.*\b(EXIT|0)\b`),
 	}
 })
 
-// codeEnds are the endings of sources that are looked at. A file without an ending may be a script.
-var codeEnds = slices.Concat(nodeEnds, cEnds, shEnds, []string{".py", ".go", ".rs", ".php", ".awk", ".pl", ".rb", ".lua", ".java", ".kt", ".cs", ".swift"})
+// codeExts are the extensions of sources that are searched. A file without an extension may be a script.
+var codeExts = slices.Concat(nodeExts, cExts, shExts, []string{".py", ".go", ".rs", ".php", ".awk", ".pl", ".rb", ".lua", ".java", ".kt", ".cs", ".swift"})
 
 // maxSigns bounds how many lines a person is shown.
 const maxSigns = 20
 
-// signs asks a person about work that nothing stands against and that has lines by which it could deceive its checks.
+// signs asks a person about work that would be accepted, if the change has lines that could deceive its checks.
 func (v *verdict) signs(ctx context.Context, in Input) error {
 	i := slices.IndexFunc(v.checks, func(c deed.CheckResult) bool { return !c.Advisory && c.Grade != "" })
 	if len(v.reasons) > 0 || i < 0 || in.Changes.Empty() {
@@ -120,7 +121,7 @@ func (v *verdict) signs(ctx context.Context, in Input) error {
 		return err
 	}
 	policy := in.Spec.Checks[i].OnChangedInputs
-	q := Question{Soft: policy != deed.InputsAsk, Kind: AskSuspicious}
+	q := Question{Optional: policy != deed.InputsAsk, Kind: AskSuspicious}
 	for _, s := range found {
 		q.Failing = append(q.Failing, s.String())
 		name := workspace.TextPath(s.path)
@@ -156,8 +157,8 @@ func statusOf(changes workspace.ChangeSet, name string) workspace.Status {
 	return ""
 }
 
-// signsIn looks at the lines that the patch adds to what is tested. A line that stood somewhere in the changed files before has
-// only moved. byExit says that nothing but exit codes was seen.
+// signsIn searches the lines that the patch adds to code under test. A line that some changed file had before has
+// only moved. byExit says that only exit codes were observed.
 func signsIn(in Input, byExit bool) ([]sign, error) {
 	files, err := patchFiles(in.Patch)
 	if err != nil {
@@ -171,13 +172,13 @@ func signsIn(in Input, byExit bool) ([]sign, error) {
 	}
 	var out []sign
 	for _, ch := range in.Changes.Of(workspace.ClassTracked) {
-		if shadows(ch) {
+		if shadowsStdlib(ch) {
 			out = append(out, sign{path: ch.Path, line: 1, does: replaces, word: "a module of Python's own has this name"})
 		}
 	}
 	for _, f := range files {
 		end := path.Ext(f.path)
-		if !slices.Contains(codeEnds, end) || judges(f.path) {
+		if !slices.Contains(codeExts, end) || notUnderTest(f.path) {
 			continue
 		}
 		for n, l := range f.added {
@@ -185,11 +186,11 @@ func signsIn(in Input, byExit bool) ([]sign, error) {
 				continue
 			}
 			line := l.text
-			if n+1 < len(f.added) { // what stands on two lines
+			if n+1 < len(f.added) { // for an expression that spans two lines
 				line += "\n" + f.added[n+1].text
 			}
 			s, ok := signOf(line, len(l.text), end, byExit)
-			if m := shellFunction().FindStringSubmatch(l.text); !ok && m != nil && slices.Contains(shEnds, end) {
+			if m := shellFunction().FindStringSubmatch(l.text); !ok && m != nil && slices.Contains(shExts, end) {
 				if ok, err = in.testsDefine(m[1]); err != nil {
 					return nil, err
 				}
@@ -204,21 +205,21 @@ func signsIn(in Input, byExit bool) ([]sign, error) {
 	return out, nil
 }
 
-// shellFunction is the definition of a function of the shell.
+// shellFunction matches the definition of a shell function.
 var shellFunction = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?:function\s+)?([A-Za-z_][\w-]*)\s*\(\)`)
 })
 
-// testsDefine reports whether shell code that judges defines a function of a name. Whoever defines it again, in a file that tests read,
-// takes its place.
+// testsDefine reports whether the shell code of the tests defines a function of this name. If the change defines it
+// again in a file that tests source, the new definition wins.
 func (in Input) testsDefine(name string) (bool, error) {
-	k := &checking{Input: in}
+	k := &evaluation{Input: in}
 	for i := range in.Manifest.Entries {
 		e := &in.Manifest.Entries[i]
-		if e.Kind != workspace.KindFile || !slices.Contains(shEnds, path.Ext(e.Path)) && path.Ext(e.Path) != ".bats" || !matchAny(testFiles, e.Path) {
+		if e.Kind != workspace.KindFile || !slices.Contains(shExts, path.Ext(e.Path)) && path.Ext(e.Path) != ".bats" || !matchAny(testFiles, e.Path) {
 			continue
 		}
-		text, err := k.asItWas(e.Path)
+		text, err := k.readBase(e.Path)
 		if err != nil {
 			return false, err
 		}
@@ -231,15 +232,16 @@ func (in Input) testsDefine(name string) (bool, error) {
 	return false, nil
 }
 
-// judges reports whether a file is no part of what is tested.
-func judges(name string) bool {
-	return matchAny(testFiles, name) || matchAny(steers, name) || matchAny(ciFiles, name)
+// notUnderTest reports whether a file is not part of the code under test.
+func notUnderTest(name string) bool {
+	return matchAny(testFiles, name) || matchAny(steeringFiles, name) || matchAny(ciFiles, name)
 }
 
-// signOf looks at lines for what begins in the first, which is so long.
+// signOf searches a line, together with the one after it, for a match that begins in the first; first is the length
+// of that line.
 func signOf(lines string, first int, end string, byExit bool) (sign, bool) {
 	for _, r := range signRules() {
-		if len(r.ends) > 0 && !slices.Contains(r.ends, end) || r.weak && !byExit {
+		if len(r.exts) > 0 && !slices.Contains(r.exts, end) || r.weak && !byExit {
 			continue
 		}
 		if m := r.pattern.FindStringIndex(lines); m != nil && m[0] < first {
@@ -252,7 +254,7 @@ func signOf(lines string, first int, end string, byExit bool) (sign, bool) {
 // comment reports whether a line is nothing but a comment.
 func comment(text, end string) bool {
 	if strings.HasPrefix(text, "#") {
-		return !slices.Contains(cEnds, end) && end != ".rs" && !slices.Contains(nodeEnds, end)
+		return !slices.Contains(cExts, end) && end != ".rs" && !slices.Contains(nodeExts, end)
 	}
 	return strings.HasPrefix(text, "//") || strings.HasPrefix(text, "/*") || strings.HasPrefix(text, "* ")
 }
@@ -265,11 +267,11 @@ type patchFile struct {
 
 type patchLine struct {
 	number int // in the new file
-	old    int // in the old file: of an added line, that of the line behind it
+	old    int // in the old file; for an added line, that of the next line
 	text   string
 }
 
-// patchFiles reads the lines of a patch. A part so long that nobody wrote it is passed over.
+// patchFiles reads the lines of a patch. A part too long to have been written by hand is skipped.
 func patchFiles(name string) ([]patchFile, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -294,7 +296,7 @@ func patchFiles(name string) ([]patchFile, error) {
 	return out, nil
 }
 
-// hunkHead is the first line of a hunk; its groups are the first line in the old and in the new file.
+// hunkHead matches the first line of a hunk. Its groups are the first line numbers in the old and in the new file.
 var hunkHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@@ -(\d+)\S* \+(\d+)`) })
 
 func linesOf(name, text string) patchFile {

@@ -103,7 +103,7 @@ func TestSigns(t *testing.T) {
 		if got := signsOf(t, end, line, "", false); got != nil {
 			t.Errorf("%s counts though tests were seen by name: %q", line, got)
 		}
-		if diff := cmp.Diff([]string{endsWell}, signsOf(t, end, line, "", true)); diff != "" {
+		if diff := cmp.Diff([]string{exitsCleanly}, signsOf(t, end, line, "", true)); diff != "" {
 			t.Errorf("%s: %s", line, diff)
 		}
 	}
@@ -117,8 +117,8 @@ func TestFunctionsThatTestsDefine(t *testing.T) {
 			base: map[string]string{"test/helper.sh": "check() {\n  [ \"$1\" = \"$2\" ]\n}\n", "lib/week.sh": "x=1\n"},
 			work: change("lib/week.sh", "x=1\n"+name+"() { echo ok; }\n"), edit: func(in *Input, _ string) {
 				in.Spec.Checks = []deed.Check{{Shell: "sh test/run.sh"}}
-				in.Runner = commands(func(context.Context, deed.Check, string, bool) Ran {
-					return Ran{Result: deed.CheckResult{Status: deed.CheckPassed}}
+				in.Runner = commands(func(context.Context, deed.Check, string, bool) RunResult {
+					return RunResult{Result: deed.CheckResult{Status: deed.CheckPassed}}
 				})
 			},
 		}.decide(t)
@@ -128,7 +128,8 @@ func TestFunctionsThatTestsDefine(t *testing.T) {
 	}
 }
 
-// A person decides about suspicious lines; where nobody is there, or nobody is to be asked, what the check says of its inputs holds.
+// A person decides about suspicious lines. If there is no person, or none may be asked, the check's policy on its
+// inputs decides.
 func TestWhoDecidesOnSuspiciousLines(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -148,8 +149,8 @@ func TestWhoDecidesOnSuspiciousLines(t *testing.T) {
 			asked := false
 			v := scene{work: change("calc.js", "module.exports = process.env.JEST_WORKER_ID ? 2 : 3;\n"), edit: func(in *Input, _ string) {
 				in.Spec.Checks = []deed.Check{{Shell: "npm test", OnChangedInputs: c.policy}}
-				in.Runner = commands(func(context.Context, deed.Check, string, bool) Ran {
-					return Ran{Result: deed.CheckResult{Status: deed.CheckPassed}}
+				in.Runner = commands(func(context.Context, deed.Check, string, bool) RunResult {
+					return RunResult{Result: deed.CheckResult{Status: deed.CheckPassed}}
 				})
 				if c.there {
 					in.Ask = func(_ context.Context, _ deed.Check, q Question) (bool, string, error) {
@@ -176,10 +177,10 @@ func TestModulesThatTakeThePlaceOfPythons(t *testing.T) {
 	for name, want := range map[string]bool{
 		"filecmp.py": true, "src/json/__init__.py": true, "lib/re.py": true, "shop/calendar.py": false, "shop.py": false, "filecmp.txt": false,
 	} {
-		if got := shadows(workspace.Change{Path: name, Status: workspace.Added}); got != want {
+		if got := shadowsStdlib(workspace.Change{Path: name, Status: workspace.Added}); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
-		if shadows(workspace.Change{Path: name, Status: workspace.Modified}) {
+		if shadowsStdlib(workspace.Change{Path: name, Status: workspace.Modified}) {
 			t.Errorf("%s was there", name)
 		}
 	}

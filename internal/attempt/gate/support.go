@@ -12,8 +12,8 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// testLibraries are how a source says that it uses what only tests use, by the ending of its name. Such a file supports tests,
-// whatever it is called: assertions that tests share, say.
+// testLibraries matches, by extension, how a source imports what only tests use. Such a file supports tests whatever
+// its name: it may hold assertions that tests share.
 var testLibraries = sync.OnceValue(func() map[string]*regexp.Regexp {
 	node := regexp.MustCompile(`(?m)(from|require\(|import)\s*['"](node:test|vitest|@jest/globals|mocha|chai|sinon|ava|tap|expect|supertest)['"]`)
 	python := regexp.MustCompile(`(?m)^\s*(import|from)\s+(pytest|unittest|hypothesis|nose)\b`)
@@ -27,9 +27,9 @@ var testLibraries = sync.OnceValue(func() map[string]*regexp.Regexp {
 	}
 })
 
-// helps are the names of directories and files where what tests share lies as well as other things. There, a source that makes
-// assertions supports tests.
-var helps = sync.OnceValue(func() *regexp.Regexp {
+// helperNames matches names of directories and files that often hold what tests share, but other things too. There, a
+// source that makes assertions counts as support for tests.
+var helperNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|[/_.-])(support|helpers?|checks?|assert(ions?)?|expect|testing|spec)([/_.-]|$)`)
 })
 
@@ -37,21 +37,21 @@ var assertions = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)['"](node:)?assert(/strict)?['"]|^\s*(import|from)\s+(pytest|unittest)\b|"testing"|AssertionError|PHPUnit|\bassert\s*\(|^\s*fail\b`)
 })
 
-// maxSupport bounds what is read of a source to see what it uses. Imports stand at its beginning.
+// maxSupport bounds how much of a source is read to see what it uses. Imports are at its beginning.
 const maxSupport = 256 << 10
 
-// support names the files that were changed and that, as they were, used what only tests use.
-func (k *checking) support() ([]string, error) {
+// support returns the changed files that, on the base, used what only tests use.
+func (k *evaluation) support() ([]string, error) {
 	var out []string
-	for _, ch := range k.open().Of(workspace.ClassTracked) {
+	for _, ch := range k.unprotectedChanges().Of(workspace.ClassTracked) {
 		uses := testLibraries()[path.Ext(ch.Path)]
-		if helps().MatchString(ch.Path) {
+		if helperNames().MatchString(ch.Path) {
 			uses = assertions()
 		}
 		if uses == nil || ch.Status == workspace.Added || matchAny(testFiles, ch.Path) || !literal(ch.Path) {
 			continue
 		}
-		text, err := k.asItWas(ch.Path)
+		text, err := k.readBase(ch.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -62,8 +62,8 @@ func (k *checking) support() ([]string, error) {
 	return out, nil
 }
 
-// asItWas reads the beginning of a file of the base; nil where it is none that can be read.
-func (k *checking) asItWas(name string) ([]byte, error) {
+// readBase reads the beginning of a file of the base; nil if the base has no regular file of that name.
+func (k *evaluation) readBase(name string) ([]byte, error) {
 	e := k.Manifest.Find(name)
 	if e == nil || e.Kind != workspace.KindFile {
 		return nil, nil
@@ -85,5 +85,5 @@ func (k *checking) asItWas(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxSupport))
 }
 
-// literal reports whether a path means itself as a glob.
+// literal reports whether a path matches only itself when used as a glob.
 func literal(name string) bool { return !strings.ContainsAny(name, `*?[]{}\`) }

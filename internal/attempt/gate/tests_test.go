@@ -37,7 +37,7 @@ func TestTestsThatRan(t *testing.T) {
 // A check that runs into its time limit names the tests that it was running then.
 func TestHangsAreNamed(t *testing.T) {
 	t.Parallel()
-	ran := Ran{Result: deed.CheckResult{Status: deed.CheckTimeout}, Report: &runner.Report{TestCases: []runner.TestCase{
+	ran := RunResult{Result: deed.CheckResult{Status: deed.CheckTimeout}, Report: &runner.Report{TestCases: []runner.TestCase{
 		{Suite: "p", Name: "TestQuick", Status: runner.CasePassed},
 		{Suite: "p", Name: "TestHangs", Status: runner.CaseFailed, Type: testreport.TypeUnfinished},
 		{Suite: "p", Name: "[suite]", Status: runner.CaseFailed, Type: testreport.TypeUnfinished},

@@ -16,8 +16,8 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// unseen says which witnesses were not seen as they had to be.
-func unseen(ws []witness, seen []string, as string) ground {
+// witnessGround names the witnesses that were not reported as they had to be.
+func witnessGround(ws []witness, seen []string, as string) ground {
 	var dirs []string
 	for _, w := range ws {
 		if !slices.Contains(seen, w.site) {
@@ -33,48 +33,49 @@ func unseen(ws []witness, seen []string, as string) ground {
 	return ground{code: CodeWitness, message: fmt.Sprintf("cannot be believed: deed's own test in %s%s is not %s, so what is reported is not what the tests did", strings.Join(dirs, ", "), more, as)}
 }
 
-// control runs the tests once more with witnesses that fail. A runner that says they passed says so of everything.
-func (k *checking) control(ctx context.Context) ([]ground, error) {
+// control runs the tests once more with witnesses that fail. A runner that reports those as passed would report
+// anything as passed.
+func (k *evaluation) control(ctx context.Context) ([]ground, error) {
 	if !k.base.Control || k.result.Witnesses == 0 {
 		return nil, nil
 	}
-	ran, ws, seen, err := k.fail(ctx, treeLeft, k.pins(treeLeft))
+	ran, ws, seen, err := k.runFailing(ctx, treeSubmitted, k.pins(treeSubmitted))
 	switch {
 	case err != nil || ctx.Err() != nil:
 		return nil, err
 	case len(seen) < len(ws):
-		return []ground{unseen(ws, seen, "reported as failed where it fails")}, nil
+		return []ground{witnessGround(ws, seen, "reported as failed where it fails")}, nil
 	case k.base.Reacts && len(ws) > 0 && k.check.Capability == "" && ran.Result.Status == deed.CheckPassed:
 		return []ground{{code: CodeWitness, message: "cannot be believed: it ends well also when deed's own test fails, which it did not on the base"}}, nil
 	}
 	return nil, nil
 }
 
-// fail makes the tree of a room again, with witnesses that fail, and runs the check on it.
-func (k *checking) fail(ctx context.Context, tree string, pins []string) (Ran, []witness, []string, error) {
+// runFailing creates the tree of a room again, with witnesses that fail, and runs the check on it.
+func (k *evaluation) runFailing(ctx context.Context, tree string, pins []string) (RunResult, []witness, []string, error) {
 	room := k.roomPath(tree)
 	at := Tree(room)
 	if err := workspace.Remove(at); err != nil {
-		return Ran{}, nil, nil, err
+		return RunResult{}, nil, nil, err
 	}
 	if err := k.fill(ctx, tree, pins, at); err != nil {
-		return Ran{}, nil, nil, err
+		return RunResult{}, nil, nil, err
 	}
 	ws, err := plant(at, k.base.Sites, true)
 	if err != nil {
-		return Ran{}, nil, nil, err
+		return RunResult{}, nil, nil, err
 	}
 	ran := k.Runner.Run(ctx, k.check, room, tree == treeBase)
 	if ctx.Err() != nil {
-		k.take(ran.Result, nil)
+		k.mergeResult(ran.Result, nil)
 		return ran, ws, nil, context.Cause(ctx)
 	}
 	k.result.DurationMS += ran.Result.DurationMS
-	return ran, ws, testify(ran.Report, ws, runner.CaseFailed), nil
+	return ran, ws, takeWitnesses(ran.Report, ws, runner.CaseFailed), nil
 }
 
-// keep puts a report into the evidence.
-func (k *checking) keep(tree string, ran Ran) error {
+// keep adds a report to the evidence.
+func (k *evaluation) keep(tree string, ran RunResult) error {
 	if ran.Report == nil {
 		return nil
 	}
@@ -93,26 +94,27 @@ func (k *checking) keep(tree string, ran Ran) error {
 	return nil
 }
 
-// inputs are the globs of what the check judges by, and where it does not name them itself what its runner consists of.
-func (k *checking) inputs() []string {
+// inputs returns the globs of the check's inputs. Unless the check names them itself, this includes the files of its
+// runner.
+func (k *evaluation) inputs() []string {
 	globs := Inputs(k.check)
 	if len(k.check.Inputs) > 0 {
 		return globs
 	}
 	files := slices.Concat(k.Runner.Files(k.check), k.base.Programs)
-	for _, p := range k.base.Programs { // and what is called like it: lint.json beside lint.js
+	for _, p := range k.base.Programs { // and configuration of the same name: lint.json next to lint.js
 		globs = append(globs, strings.TrimSuffix(p, path.Ext(p))+".json", strings.TrimSuffix(p, path.Ext(p))+".y*ml", strings.TrimSuffix(p, path.Ext(p))+".toml")
 	}
-	return slices.Concat(globs, k.supports, slices.DeleteFunc(files, func(p string) bool { return !literal(p) }))
+	return slices.Concat(globs, k.supportFiles, slices.DeleteFunc(files, func(p string) bool { return !literal(p) }))
 }
 
-// pins are the globs that are as they were in a tree.
-func (k *checking) pins(tree string) []string {
+// pins returns the globs of the files that a tree takes from the base.
+func (k *evaluation) pins(tree string) []string {
 	if tree != treePinned {
 		return k.Spec.ProtectedPaths
 	}
 	if len(k.result.ChangedInputs) == 0 {
-		return slices.Concat(k.Spec.ProtectedPaths, k.added) // the tree without the new tests
+		return slices.Concat(k.Spec.ProtectedPaths, k.addedTests) // the tree without the new tests
 	}
 	pins := slices.Concat(k.Spec.ProtectedPaths, k.inputs())
 	if slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool { return path.Base(c.Path) == moduleFile }) {
@@ -121,16 +123,16 @@ func (k *checking) pins(tree string) []string {
 	return pins
 }
 
-func (k *checking) roomPath(tree string) string {
+func (k *evaluation) roomPath(tree string) string {
 	name := strconv.Itoa(k.index)
-	if tree != treeLeft {
+	if tree != treeSubmitted {
 		name += "-" + tree
 	}
 	return filepath.Join(k.Rooms, name)
 }
 
-// room makes a room with one of the trees.
-func (k *checking) room(ctx context.Context, tree string, pins []string) (string, error) {
+// makeRoom creates a room with one of the trees.
+func (k *evaluation) makeRoom(ctx context.Context, tree string, pins []string) (string, error) {
 	room := k.roomPath(tree)
 	if !slices.Contains(k.rooms, room) {
 		if err := errors.Join(os.Mkdir(room, 0o700), os.Mkdir(filepath.Join(room, treeDir), 0o700)); err != nil {
@@ -141,7 +143,7 @@ func (k *checking) room(ctx context.Context, tree string, pins []string) (string
 	return room, k.fill(ctx, tree, pins, Tree(room))
 }
 
-func (k *checking) fill(ctx context.Context, tree string, pins []string, at string) error {
+func (k *evaluation) fill(ctx context.Context, tree string, pins []string, at string) error {
 	patch := k.Patch
 	if tree == treeBase {
 		patch = ""
@@ -156,20 +158,20 @@ func (k *checking) fill(ctx context.Context, tree string, pins []string, at stri
 		return err
 	}
 	if tree == treePinned {
-		if err := k.putBack(at); err != nil {
+		if err := k.restoreInnerTests(at); err != nil {
 			return err
 		}
 	}
 	return overlay(ctx, k.check, at)
 }
 
-// errPatch says that the patch is not the one that was proven.
+// errPatch: the patch is not the one that was proven.
 var errPatch = errors.New("the patch was changed after it was proven")
 
-// errFiles is what a hidden check brings with it that is not what was admitted.
+// errFiles: the files that a hidden check brings are not those that were admitted.
 var errFiles = errors.New("the files of a check are not those that were pinned when the task was admitted")
 
-// overlay lays the files of a hidden check over the tree.
+// overlay copies the files of a hidden check over the tree.
 func overlay(ctx context.Context, c deed.Check, tree string) error {
 	switch {
 	case c.Files == "" && c.FilesDigest == "":

@@ -8,7 +8,7 @@ import (
 	"github.com/deedrun/deed/contract/runner"
 )
 
-// A check that cannot be run is told from one that fails.
+// A check that cannot be run is distinguished from one that fails.
 func TestCannotRun(t *testing.T) {
 	t.Parallel()
 	shell, test := deed.Check{Shell: "x"}, deed.Check{Capability: runner.Test}
@@ -76,7 +76,7 @@ func TestLasting(t *testing.T) {
 		{"a build", deed.Check{Capability: runner.Build}, failed, false},
 		{"findings", deed.Check{Capability: runner.Lint}, failed, true},
 	} {
-		if got := lasting(c.check, c.base); got != c.want {
+		if got := worthKeeping(c.check, c.base); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

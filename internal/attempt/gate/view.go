@@ -11,26 +11,28 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// A View is the world as the agent sees it. The paths of a claim are understood in it, as whoever wrote them had it before his eyes, and
-// by their letters alone: a link is the agent's to make, and must not decide on what a claim means.
+// A View is the file system as the agent sees it. Paths in a claim are resolved in it, because the agent wrote what
+// it saw. They are resolved by their text alone: the agent can create links, and those must not decide what a claim
+// means.
 type View struct {
-	Start     string           // the directory that it starts in, absolute; "": the top of the tree
+	Start     string           // the directory that it starts in, absolute; "": the root of the tree
 	Parts     workspace.Layout // where it sees the parts of the tree
-	Artifacts string           // where it sees the directory of artifacts; "": as deed does
+	Artifacts string           // where it sees the directory of artifacts; "": at deed's own path
 }
 
-// readings are the files of the tree that a path in a claim can stand for, the likeliest first: as it is written, then as documents name a
-// file that is not text.
+// readings returns the files of the tree that a path in a claim can mean, the likeliest first: the path as written,
+// then decoded from the form in which documents write a file name that is not text.
 func (w View) readings(said string) []string {
 	out := w.places(said)
-	if own := workspace.FromTextPath(said); own != said {
-		out = append(out, w.places(own)...)
+	if isProjectFile := workspace.FromTextPath(said); isProjectFile != said {
+		out = append(out, w.places(isProjectFile)...)
 	}
 	return out
 }
 
-// places are the files of the tree that a path can stand for: an absolute one for what is seen there, a relative one for what is seen from
-// where the agent starts, else for a path from the top of the tree, which is how the patch has it.
+// places returns the files of the tree that a path can mean. An absolute path is looked up in what the agent sees. A
+// relative one is resolved from where the agent starts, then from the root of the tree, which is how the patch has
+// it.
 func (w View) places(said string) []string {
 	var out []string
 	add := func(tree string, ok bool) {
@@ -52,7 +54,7 @@ func (w View) places(said string) []string {
 	return out
 }
 
-// changed are the files that changed, also those that no patch carries.
+// changed returns the files that changed, including those that no patch carries.
 func (in Input) changed() map[string]bool {
 	out := map[string]bool{}
 	for _, c := range in.Changes.Changes {
@@ -63,15 +65,16 @@ func (in Input) changed() map[string]bool {
 	return out
 }
 
-// named are the paths in the tree that claims are about, all of them together. A claim is about one file: the first of its readings that
-// changed and that no other claim is about. Those that can be about one file only come first, so that the order of the list says nothing;
-// where the others contend, as many files are named as there can be. Claims that can be read alike are one claim.
+// named returns the paths in the tree that a list of claims is about. Each claim is about one file: the first of its
+// readings that changed and that no other claim is about. Claims with only one possible file are settled first, so
+// that the order of the list does not matter. Where the others compete, as many files as possible are named. Claims
+// with the same readings are one claim.
 //
-// A claim without a reading that changed is about the first that was there before, else about the first. One of something that is not in the
-// tree stays as the agent wrote it, and is no path of the tree.
+// A claim without a changed reading is about the first reading that the base has, else about the first. A claim about
+// something outside the tree stays as the agent wrote it, and is no path of the tree.
 func (in Input) named(claims []string, changed map[string]bool) map[string]bool {
 	out := map[string]bool{}
-	open := map[string][]string{} // claims that can be about several files, by what they are about
+	open := map[string][]string{} // claims that can be about several files, by those files
 	for _, said := range claims {
 		p, list := in.read(said, changed)
 		if len(list) > 1 {
@@ -91,8 +94,8 @@ func (in Input) named(claims []string, changed map[string]bool) map[string]bool 
 	return out
 }
 
-// read returns what one claim is about by itself, and all files that changed and that it can be about. Space around a path counts, unless
-// nothing is, or was, called so.
+// read returns what one claim is about by itself, and all changed files that it can be about. Surrounding space is
+// part of a path, unless no such file exists or existed.
 func (in Input) read(said string, changed map[string]bool) (string, []string) {
 	first := ""
 	for _, text := range []string{said, strings.TrimSpace(said)} {
@@ -118,15 +121,15 @@ func (in Input) read(said string, changed map[string]bool) (string, []string) {
 	return cmp.Or(first, said), nil
 }
 
-// A pairing finds a file for each claim that can be about several.
+// A pairing assigns a file to each claim that can be about several.
 type pairing struct {
 	open  map[string][]string
-	fixed map[string]bool   // files that a claim is about in any case
-	by    map[string]string // the claim that is about a file
-	seen  map[string]bool   // files that were tried for the claim at hand
+	fixed map[string]bool   // files that another claim is about in any case
+	by    map[string]string // the claim that a file is assigned to
+	seen  map[string]bool   // files that were tried for the current claim
 }
 
-// find finds a file for a claim, if need be by having another claim take its next.
+// find assigns a file to a claim. If needed, it moves another claim to its next file.
 func (m *pairing) find(key string) bool {
 	for _, p := range m.open[key] {
 		if m.fixed[p] || m.seen[p] {

@@ -14,26 +14,27 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// trees says which trees the check runs on, by its policy on changed inputs. What a person allowed is told, and what is gone
-// with it does not count. A hidden check is run with all test support as it was, whatever the policy: it asks what the code does.
-func (k *checking) trees(ctx context.Context) (trees []string, allowed bool, err error) {
+// trees chooses the trees that the check runs on, by its policy on changed inputs. If a person allows the change, it
+// is only noted, and tests that vanished with it do not count. A hidden check always runs with the inputs of the
+// base: it asks what the code does.
+func (k *evaluation) trees(ctx context.Context) (trees []string, allowed bool, err error) {
 	changed := k.result.ChangedInputs
 	switch {
-	case len(changed) == 0 && len(k.added) == 0, k.unrunnable():
-		return []string{treeLeft}, false, nil
+	case len(changed) == 0 && len(k.addedTests) == 0, k.unrunnable():
+		return []string{treeSubmitted}, false, nil
 	case len(changed) == 0:
-		return []string{treePinned, treeLeft}, false, nil
+		return []string{treePinned, treeSubmitted}, false, nil
 	case k.check.Hidden:
 		return []string{treePinned}, false, nil
 	}
 	switch k.check.Policy() {
 	case deed.InputsRefuse:
 		for _, c := range changed {
-			k.against(CodeInputsChanged, c.Path, "%s was %s, and the check judges by it", quotePath(c.Path), c.Status)
+			k.reject(CodeInputsChanged, c.Path, "%s was %s, and the check judges by it", quotePath(c.Path), c.Status)
 		}
 		return []string{treePinned}, false, nil
 	case deed.InputsAsk:
-		allowed, by, err := k.person(ctx, Question{Changed: changed})
+		allowed, by, err := k.askPerson(ctx, Question{Changed: changed})
 		if err != nil {
 			return nil, false, err
 		}
@@ -44,96 +45,97 @@ func (k *checking) trees(ctx context.Context) (trees []string, allowed bool, err
 			})
 		}
 		if allowed {
-			return []string{treeLeft}, true, nil
+			return []string{treeSubmitted}, true, nil
 		}
 		return []string{treePinned}, false, nil
 	}
 	if k.check.Capability == runner.Test && k.base.untested() {
-		return []string{treeLeft}, false, nil // the base has no test that an edit could have weakened
+		return []string{treeSubmitted}, false, nil // the base has no test that an edit could have weakened
 	}
-	return []string{treePinned, treeLeft}, false, nil
+	return []string{treePinned, treeSubmitted}, false, nil
 }
 
-// unrunnable reports whether the task is about a base on which the check cannot be run: nothing there judges.
-func (k *checking) unrunnable() bool {
+// unrunnable reports whether the check cannot be run on the base and the task accepts that: then nothing on the base
+// can judge the change.
+func (k *evaluation) unrunnable() bool {
 	_, broken := CannotRun(k.check, k.base)
 	return broken && k.Spec.AllowBrokenBase && k.check.OnChangedInputs == "" && !k.check.Hidden
 }
 
-// apart are the runners that give each file of tests a process, or a world, of its own.
-var apart = []string{"node", "jest", "vitest", "ava", "tap", "bats", "cargo", "nextest"}
+// perFileRunners are the test runners that isolate each file of tests in a process or a context of its own.
+var perFileRunners = []string{"node", "jest", "vitest", "ava", "tap", "bats", "cargo", "nextest"}
 
-// newTests names the tests that the change adds and that could change what other tests see.
-func (k *checking) newTests() []string {
+// newTests returns the test files that the change adds and that could affect the tests of the base.
+func (k *evaluation) newTests() []string {
 	if k.check.Hidden || len(k.check.Inputs) > 0 || k.check.Capability != "" && k.check.Capability != runner.Test || k.base.untested() {
 		return nil
 	}
-	if len(k.base.Runners) > 0 && !slices.ContainsFunc(k.base.Runners, func(r string) bool { return !slices.Contains(apart, r) }) {
+	if len(k.base.Runners) > 0 && !slices.ContainsFunc(k.base.Runners, func(r string) bool { return !slices.Contains(perFileRunners, r) }) {
 		return nil
 	}
 	var out []string
-	for _, c := range k.open().Of(workspace.ClassTracked) {
-		if c.Status == workspace.Added && matchAny(testFiles, c.Path) && slices.Contains(codeEnds, path.Ext(c.Path)) && literal(c.Path) {
+	for _, c := range k.unprotectedChanges().Of(workspace.ClassTracked) {
+		if c.Status == workspace.Added && matchAny(testFiles, c.Path) && slices.Contains(codeExts, path.Ext(c.Path)) && literal(c.Path) {
 			out = append(out, c.Path)
 		}
 	}
 	return out
 }
 
-// person asks whether the inputs may have been changed.
-func (k *checking) person(ctx context.Context, q Question) (allowed bool, by string, err error) {
+// askPerson asks whether the inputs may have been changed.
+func (k *evaluation) askPerson(ctx context.Context, q Question) (allowed bool, by string, err error) {
 	if k.Ask == nil {
 		return false, "nobody", nil
 	}
 	return k.Ask(ctx, k.check, q)
 }
 
-// weigh decides what the runs on the trees say together, and asks a person where they cannot say it.
-func (k *checking) weigh(ctx context.Context, trees []string, found map[string][]ground) error {
-	pinned, left := found[treePinned], found[treeLeft]
-	_, both := found[treeLeft]
-	q := k.question(both, pinned, left)
+// weigh decides what the runs on the trees mean together, and asks a person where they cannot decide.
+func (k *evaluation) weigh(ctx context.Context, trees []string, found map[string][]ground) error {
+	pinned, submitted := found[treePinned], found[treeSubmitted]
+	_, both := found[treeSubmitted]
+	q := k.question(both, pinned, submitted)
 	allowed, by := false, ""
 	if q != nil {
 		var err error
-		if allowed, by, err = k.person(ctx, *q); err != nil {
+		if allowed, by, err = k.askPerson(ctx, *q); err != nil {
 			return err
 		}
 	}
 	if allowed {
-		pinned, left = notes(pinned), notes(left)
+		pinned, submitted = notes(pinned), notes(submitted)
 		k.decided, k.result.Status = false, deed.CheckPassed
 	}
-	k.add(treePinned, pinned)
-	k.add(treeLeft, left)
-	if q != nil && !allowed && !(q.Undone && nobody(by)) {
+	k.addGrounds(treePinned, pinned)
+	k.addGrounds(treeSubmitted, submitted)
+	if q != nil && !allowed && !(q.NoWorkDone && nobody(by)) {
 		k.grounds = append(k.grounds, ground{code: CodeNeedsPerson, message: needsPerson(*q, by)})
 	}
 	if k.check.Policy() == deed.InputsRerunPinned {
-		k.tellInputs(trees, allowed, by)
+		k.reportInputs(trees, allowed, by)
 	}
 	return nil
 }
 
-// question is what a person is asked; nil: the runs tell enough. Where the check passes as the agent left it and fails with its inputs
-// as they were, no run can tell whether the change of the inputs is honest.
-func (k *checking) question(both bool, pinned, left []ground) *Question {
+// question returns what a person has to be asked; nil if the runs are enough. If the check passes with the agent's
+// inputs and fails with those of the base, no run can tell whether the change of the inputs is honest.
+func (k *evaluation) question(both bool, pinned, submitted []ground) *Question {
 	if k.refused() || k.Refused || k.check.OnChangedInputs != "" {
 		return nil
 	}
 	changed, only := k.result.ChangedInputs, k.onlyInputs()
-	if both && soft(left) && len(changed) > 0 && (counted(pinned) || counted(left) || only && k.steered()) {
-		undone := only && k.base.Status == runner.StatusFailed && counted(pinned) // the work is not done, and what says so was changed
-		return &Question{Changed: changed, Failing: append(messages(pinned), messages(left)...), Soft: true, Undone: undone, Steers: !counted(pinned) && !counted(left)}
+	if both && onlyMissingTests(submitted) && len(changed) > 0 && (counted(pinned) || counted(submitted) || only && k.steered()) {
+		undone := only && k.base.Status == runner.StatusFailed && counted(pinned) // the work is not done, and the inputs that show this were changed
+		return &Question{Changed: changed, Failing: append(messages(pinned), messages(submitted)...), Optional: true, NoWorkDone: undone, OnlySteering: !counted(pinned) && !counted(submitted)}
 	}
-	if kind := doubt(pinned, left); counted(left) && kind != noDoubt {
-		return &Question{Changed: changedFiles(k.Changes), Failing: messages(left), Soft: true, Kind: kind}
+	if kind := questionKind(pinned, submitted); counted(submitted) && kind != notAsked {
+		return &Question{Changed: changedFiles(k.Changes), Failing: messages(submitted), Optional: true, Kind: kind}
 	}
 	return nil
 }
 
-// tellInputs says of each changed input what became of it.
-func (k *checking) tellInputs(trees []string, allowed bool, by string) {
+// reportInputs adds a ground for each changed input that says what became of it.
+func (k *evaluation) reportInputs(trees []string, allowed bool, by string) {
 	refused := k.refused()
 	how := "and the check passes with and without that"
 	switch {
@@ -151,27 +153,30 @@ func (k *checking) tellInputs(trees []string, allowed bool, by string) {
 	}
 }
 
-// noDoubt is the kind of a ground that stands as it is. Inputs are asked about for what two runs say together, and not for a ground.
-const noDoubt = AskInputs
+// notAsked marks a ground that no person can excuse. It shares its value with AskInputs, because questions about
+// inputs come from comparing two runs and never from a single ground.
+const notAsked = AskInputs
 
-// doubt is what a person has to be asked about, where nothing stands against the work but what a run cannot judge.
-func doubt(pinned, left []ground) AskKind {
-	kind := noDoubt
-	for _, g := range slices.Concat(pinned, left) {
+// questionKind returns the question to ask if every ground that counts is one that a person may excuse; else
+// notAsked.
+func questionKind(pinned, submitted []ground) AskKind {
+	kind := notAsked
+	for _, g := range slices.Concat(pinned, submitted) {
 		switch {
 		case g.note:
-		case g.doubt == noDoubt:
-			return noDoubt
+		case g.ask == notAsked:
+			return notAsked
 		default:
-			kind = g.doubt
+			kind = g.ask
 		}
 	}
 	return kind
 }
 
-// unrun are the programs of the tree that drove the check on the base and were not executed now, though they are there and the check
-// passed. A target of make that is held to be up to date is one way to that.
-func (k *checking) unrun(tree string, ran Ran) ([]ground, error) {
+// programsNotRun returns a ground for each program of the tree that drove the check on the base and did not run now,
+// though it still exists and the check passed. A make target that was made to look up to date is one way to achieve
+// that.
+func (k *evaluation) programsNotRun(tree string, ran RunResult) ([]ground, error) {
 	if !ran.Traced || k.check.Capability != "" || ran.Result.Status != deed.CheckPassed {
 		return nil, nil
 	}
@@ -186,13 +191,13 @@ func (k *checking) unrun(tree string, ran Ran) ([]ground, error) {
 			continue
 		}
 		if info, err := root.Lstat(filepath.FromSlash(p)); err == nil && info.Mode().IsRegular() {
-			out = append(out, ground{code: CodeUnrun, subject: p, doubt: AskUnrun, message: fmt.Sprintf("%s ran on the base, and did not run now", quotePath(p))})
+			out = append(out, ground{code: CodeUnrun, subject: p, ask: AskUnrun, message: fmt.Sprintf("%s ran on the base, and did not run now", quotePath(p))})
 		}
 	}
 	return out, nil
 }
 
-// changedFiles lists what the patch changes.
+// changedFiles lists the files that the patch changes.
 func changedFiles(changes workspace.ChangeSet) []deed.ChangedInput {
 	var out []deed.ChangedInput
 	for _, c := range changes.Of(workspace.ClassTracked) {
@@ -201,8 +206,9 @@ func changedFiles(changes workspace.ChangeSet) []deed.ChangedInput {
 	return out
 }
 
-// soft reports whether nothing stands against a run but that tests are gone or skipped, which may be what the task asks for.
-func soft(list []ground) bool {
+// onlyMissingTests reports whether nothing counts against a run except tests that vanished or are skipped, which may
+// be what the task asks for.
+func onlyMissingTests(list []ground) bool {
 	return !slices.ContainsFunc(list, func(g ground) bool {
 		return !g.note && g.code != CodeTestsVanished && g.code != CodeTestsNewlySkipped && g.code != CodeTestsShrank
 	})
@@ -210,7 +216,7 @@ func soft(list []ground) bool {
 
 func nobody(by string) bool { return by == "" || strings.HasPrefix(by, "nobody") }
 
-// needsPerson says why a person has to look, or that one did.
+// needsPerson says why a person has to look, or that one looked and refused.
 func needsPerson(q Question, by string) string {
 	why, remedy := "holds only with what it judges by as the agent left it", ""
 	switch {
@@ -218,7 +224,7 @@ func needsPerson(q Question, by string) string {
 		why, remedy = "has some of the tests that failed together fixed, and not all", ", or say with --require-pass=false that the others are nobody's business here"
 	case q.Kind == AskUnrun:
 		why = "passes, and did not run all that it ran on the base"
-	case q.Steers:
+	case q.OnlySteering:
 		why = "passes with and without the change, which is of nothing but what steers it"
 	}
 	if nobody(by) {
@@ -227,9 +233,9 @@ func needsPerson(q Question, by string) string {
 	return why + ", and that was not allowed by " + by
 }
 
-// onlyInputs reports whether the change touches nothing but what the check judges by.
-func (k *checking) onlyInputs() bool {
-	if k.besides {
+// onlyInputs reports whether the change touches nothing but inputs of the check.
+func (k *evaluation) onlyInputs() bool {
+	if k.editsMore {
 		return false
 	}
 	inputs := map[string]bool{}
@@ -244,22 +250,23 @@ func (k *checking) onlyInputs() bool {
 	return true
 }
 
-// steered reports whether what steers the check was changed, and not its tests and what they share alone: a configuration, a script, a
-// limit. A new workflow of a build machine steers nothing here, and how sources are formatted steers no tests.
-func (k *checking) steered() bool {
+// steered reports whether the change touches what steers the check (a configuration, a script, a limit), not only its
+// tests and what they share. A new workflow for a CI system steers nothing here, and neither does
+// the configuration of a formatter.
+func (k *evaluation) steered() bool {
 	return slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool {
 		name := workspace.FromTextPath(c.Path)
-		if matchAny(testFiles, name) && !matchAny(steers, name) && !slices.Contains(k.base.Programs, name) {
+		if matchAny(testFiles, name) && !matchAny(steeringFiles, name) && !slices.Contains(k.base.Programs, name) {
 			return false
 		}
 		if k.check.Capability != runner.Lint && matchAny(formatFiles, name) {
 			return false
 		}
-		return !slices.Contains(k.inner, name) && !(c.Status == string(workspace.Added) && matchAny(ciFiles, name))
+		return !slices.Contains(k.innerTests, name) && !(c.Status == string(workspace.Added) && matchAny(ciFiles, name))
 	})
 }
 
-// messages are the grounds that count, for a person.
+// messages returns the texts of the grounds that count, to show to a person.
 func messages(list []ground) []string {
 	var out []string
 	for _, g := range list {
@@ -270,7 +277,7 @@ func messages(list []ground) []string {
 	return out
 }
 
-// notes turns grounds into what is only told.
+// notes turns grounds into mere notes.
 func notes(list []ground) []ground {
 	out := slices.Clone(list)
 	for i := range out {

@@ -22,18 +22,18 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// Code that is tested runs in the same process as its tests, or beside them, and can imitate what they report: print their
-// lines and end with 0, or write the report itself. So deed puts a test of its own, with a name that nobody knows, beside
-// the project's: it must be reported as passed, and in a second run, where it fails, as failed. Where the base does not show
-// both, the project's runner does not take such tests, and none are asked for.
+// Code under test runs in the same process as its tests, or next to them, and can fake their report: print their
+// lines and exit with 0, or write the report itself. So deed adds a test of its own next to the project's, with a
+// name that cannot be guessed. It must be reported as passed, and in a second run, where it fails, as failed. If the
+// base does not show both, the project's runner does not take such tests, and none are required.
 //
-// What this does not catch: code that lets everything run truly and then rewrites the result of one test that it knows by
-// name. That it has to be in the change, where a reviewer sees it, is all that can be said against it.
+// What this does not catch: code that runs everything honestly and then rewrites the result of one test that it knows
+// by name. The only defence is that this code has to be in the change, where a reviewer sees it.
 
 // A witness is one such test.
 type witness struct {
-	site  string // the directory that it stands in
-	token string // is in its name and in nothing else
+	site  string // the directory that it is in
+	token string // is in its name and nowhere else
 }
 
 // tokenSize is the length of a token in hexadecimal.
@@ -42,13 +42,13 @@ const tokenSize = 16
 // maxSites bounds how many directories get a witness.
 const maxSites = 400
 
-// A language knows how to write a test that stands beside others.
+// A language can write a test that fits next to existing ones.
 type language struct {
 	like  func(name, dir string) bool
-	write func(beside string, text []byte, token string, fails bool) (name, body string, ok bool)
+	write func(neighbour string, text []byte, token string, fails bool) (name, body string, ok bool)
 }
 
-// The number of a language is part of the keys that are kept: new ones go to the end.
+// The index of a language is part of stored keys: append new ones at the end.
 var languages = []language{
 	{goLike, goWitness},
 	{nodeLike, nodeWitness},
@@ -59,10 +59,10 @@ var languages = []language{
 	{shellLike, shellWitness},
 }
 
-// siteKey names a place for a witness: the language and the directory.
+// siteKey identifies a place for a witness: the language and the directory.
 func siteKey(lang int, dir string) string { return fmt.Sprintf("%d:%s", lang, dir) }
 
-// sites lists where the base has tests that a witness can stand beside.
+// sites lists where the base has tests that a witness can be placed next to.
 func sites(m *workspace.Manifest) []string {
 	seen := map[string]bool{}
 	for i := range m.Entries {
@@ -80,7 +80,7 @@ func sites(m *workspace.Manifest) []string {
 	return sorted(seen)
 }
 
-// passedOver reports whether test runners do not look into a directory.
+// passedOver reports whether test runners ignore a directory.
 func passedOver(dir string) bool {
 	for c := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {
 		if c == "testdata" || c == "vendor" || c == "node_modules" || strings.HasPrefix(c, "_") && c != "__tests__" || strings.HasPrefix(c, ".") && c != "." {
@@ -90,7 +90,7 @@ func passedOver(dir string) bool {
 	return false
 }
 
-// plant writes a witness at each place that the tree still has tests at.
+// plant writes a witness at each site where the tree still has tests.
 func plant(tree string, places []string, fails bool) ([]witness, error) {
 	root, err := os.OpenRoot(tree)
 	if err != nil {
@@ -118,7 +118,7 @@ func plantOne(root *os.Root, site string, fails bool) (witness, bool, error) {
 	}
 	entries, err := fs.ReadDir(root.FS(), dir)
 	if err != nil {
-		return witness{}, false, nil //nolint:nilerr // there is no such directory any more: the tests that were there are gone, and are named
+		return witness{}, false, nil //nolint:nilerr // there is no such directory any more: the tests that were there vanished, and are reported
 	}
 	var raw [tokenSize / 2]byte
 	_, _ = rand.Read(raw[:])
@@ -127,7 +127,7 @@ func plantOne(root *os.Root, site string, fails bool) (witness, bool, error) {
 		if !e.Type().IsRegular() || !languages[n].like(e.Name(), dir+"/") {
 			continue
 		}
-		text, err := readSome(root, path.Join(dir, e.Name()))
+		text, err := readHead(root, path.Join(dir, e.Name()))
 		if err != nil {
 			return w, false, err
 		}
@@ -145,16 +145,16 @@ func plantOne(root *os.Root, site string, fails bool) (witness, bool, error) {
 	return w, false, nil
 }
 
-// maxBeside bounds what is read of a test to see how it is written.
-const maxBeside = 1 << 20
+// maxNeighbour bounds how much of an existing test is read to see how it is written.
+const maxNeighbour = 1 << 20
 
-func readSome(root *os.Root, name string) ([]byte, error) {
+func readHead(root *os.Root, name string) ([]byte, error) {
 	f, err := root.Open(filepath.FromSlash(name))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, maxBeside))
+	return io.ReadAll(io.LimitReader(f, maxNeighbour))
 }
 
 func goLike(name, _ string) bool {
@@ -173,11 +173,11 @@ func goWitness(_ string, text []byte, tok string, fails bool) (string, string, b
 	return "zz_" + tok + "_test.go", fmt.Sprintf("package %s\n\nimport witness \"testing\"\n\nfunc TestWitness%s(t *witness.T) { %s }\n", f.Name.Name, tok, body), true
 }
 
-// scriptEnds are the endings of files that node's test runners take.
-var scriptEnds = []string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".jsx", ".tsx"}
+// scriptExts are the extensions of files that the test runners of node accept.
+var scriptExts = []string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".jsx", ".tsx"}
 
 func nodeLike(name, dir string) bool {
-	if !slices.Contains(scriptEnds, path.Ext(name)) || strings.HasSuffix(name, ".d.ts") {
+	if !slices.Contains(scriptExts, path.Ext(name)) || strings.HasSuffix(name, ".d.ts") {
 		return false
 	}
 	if strings.Contains(name, ".test.") || strings.Contains(name, ".spec.") {
@@ -187,12 +187,13 @@ func nodeLike(name, dir string) bool {
 	return parent == "__tests__" || parent == "test"
 }
 
-// nodeWitness is written like the test that it stands beside: the same runner, the same kind of module, the same ending.
-func nodeWitness(beside string, text []byte, tok string, fails bool) (string, string, bool) {
-	end := path.Ext(beside)
+// nodeWitness writes a test in the style of its neighbour: the same runner, the same kind of module, the same
+// extension.
+func nodeWitness(neighbour string, text []byte, tok string, fails bool) (string, string, bool) {
+	end := path.Ext(neighbour)
 	for _, mark := range []string{".test", ".spec"} {
-		if i := strings.Index(beside, mark+"."); i >= 0 {
-			end = beside[i:]
+		if i := strings.Index(neighbour, mark+"."); i >= 0 {
+			end = neighbour[i:]
 		}
 	}
 	from := ""
@@ -202,7 +203,7 @@ func nodeWitness(beside string, text []byte, tok string, fails bool) (string, st
 			break
 		}
 	}
-	module := slices.Contains([]string{".mjs", ".mts"}, path.Ext(beside)) || bytes.HasPrefix(text, []byte("import ")) || bytes.Contains(text, []byte("\nimport "))
+	module := slices.Contains([]string{".mjs", ".mts"}, path.Ext(neighbour)) || bytes.HasPrefix(text, []byte("import ")) || bytes.Contains(text, []byte("\nimport "))
 	body := "const witness = globalThis.test || globalThis.it;\n"
 	switch {
 	case from != "" && module:
@@ -231,7 +232,7 @@ func pythonWitness(_ string, _ []byte, tok string, fails bool) (string, string, 
 
 func phpLike(name, _ string) bool { return strings.HasSuffix(name, "Test.php") }
 
-// phpWitness has the name of its class, as PHPUnit asks for.
+// phpWitness names the file after its class, as PHPUnit requires.
 func phpWitness(_ string, text []byte, tok string, fails bool) (string, string, bool) {
 	if !bytes.Contains(text, []byte("TestCase")) {
 		return "", "", false
@@ -244,8 +245,8 @@ func phpWitness(_ string, text []byte, tok string, fails bool) (string, string, 
 	return class + ".php", fmt.Sprintf("<?php\n\nfinal class %s extends \\PHPUnit\\Framework\\TestCase\n{\n    public function test%s(): void\n    {\n        %s\n    }\n}\n", class, tok, act), true
 }
 
-// rustLike takes what cargo makes a program of tests of: the files of a crate's tests directory, and none deeper. Below src
-// such a directory holds modules.
+// rustLike matches the files that cargo builds a test program from: those directly in the tests directory of a crate.
+// Below src such a directory holds modules.
 func rustLike(name, dir string) bool {
 	dir = path.Clean(dir)
 	return path.Ext(name) == ".rs" && path.Base(dir) == "tests" && !strings.Contains("/"+dir+"/", "/src/")
@@ -272,15 +273,15 @@ func batsWitness(_ string, _ []byte, tok string, fails bool) (string, string, bo
 	return "zz_" + tok + ".bats", fmt.Sprintf("@test \"witness %s\" {\n  %s\n}\n", tok, act), true
 }
 
-// shellEnds are the endings of scripts that are a test each.
-var shellEnds = []string{".test.sh", "_test.sh"}
+// shellSuffixes are the endings of scripts that are one test each.
+var shellSuffixes = []string{".test.sh", "_test.sh"}
 
 func shellLike(name, _ string) bool {
-	return slices.ContainsFunc(shellEnds, func(end string) bool { return strings.HasSuffix(name, end) })
+	return slices.ContainsFunc(shellSuffixes, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-func shellWitness(beside string, _ []byte, tok string, fails bool) (string, string, bool) {
-	end := shellEnds[slices.IndexFunc(shellEnds, func(end string) bool { return strings.HasSuffix(beside, end) })]
+func shellWitness(neighbour string, _ []byte, tok string, fails bool) (string, string, bool) {
+	end := shellSuffixes[slices.IndexFunc(shellSuffixes, func(end string) bool { return strings.HasSuffix(neighbour, end) })]
 	act := "exit 0"
 	if fails {
 		act = "echo 'deed: this test has to fail'\nexit 1"
@@ -288,8 +289,8 @@ func shellWitness(beside string, _ []byte, tok string, fails bool) (string, stri
 	return "zz_" + tok + end, "#!/bin/sh\n" + act + "\n", true
 }
 
-// tokenIn finds the first token of a witness in a text, and -1 where there is none. It looks at each byte once: a report may
-// have a million tests, and there may be hundreds of witnesses.
+// tokenIn finds the first token of a witness in a text, and -1 if there is none. It reads each byte once: a report
+// may have a million tests, and there may be hundreds of witnesses.
 func tokenIn(byToken map[string]int, text string) int {
 	run := 0
 	for i := range len(text) {
@@ -307,8 +308,9 @@ func tokenIn(byToken map[string]int, text string) int {
 	return -1
 }
 
-// testify takes the witnesses out of a report, and returns the places of those that were reported with the wanted status.
-func testify(r *runner.Report, ws []witness, status string) (seen []string) {
+// takeWitnesses removes the witnesses from a report, and returns the sites of those that were reported with the
+// wanted status.
+func takeWitnesses(r *runner.Report, ws []witness, status string) (seen []string) {
 	if r == nil || len(ws) == 0 {
 		return nil
 	}

@@ -87,7 +87,7 @@ func TestWitnessesRun(t *testing.T) {
 					status = runner.CaseFailed
 				}
 				r := &runner.Report{TestCases: report.Cases}
-				if seen := testify(r, ws, status); len(seen) != 1 || len(r.TestCases) != 1 {
+				if seen := takeWitnesses(r, ws, status); len(seen) != 1 || len(r.TestCases) != 1 {
 					t.Errorf("a witness that has to be %s: seen at %q, and other tests are %s\n%s", status, seen, fmt.Sprint(r.TestCases), out)
 				}
 			}

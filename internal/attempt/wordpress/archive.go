@@ -15,7 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// The most that an archive may hold. WordPress has some thousand files and some tens of megabytes.
+// The limits of an archive. WordPress has a few thousand files and tens of megabytes.
 const (
 	maxArchiveEntries = 50_000
 	maxArchiveBytes   = 1 << 30
@@ -24,8 +24,8 @@ const (
 // ErrArchive says that an archive cannot be used: it is damaged, too large, or holds what it must not.
 var ErrArchive = errors.New("archive refused")
 
-// unpack puts what is in a zip file, or in a directory, into dir, which it makes. A single directory that holds
-// everything else is taken off.
+// unpack writes the content of a zip file, or of a directory, to dir, which it creates. If a single top-level
+// directory holds everything, that directory is removed from the paths.
 func unpack(ctx context.Context, archive, dir string) error {
 	fi, err := os.Stat(archive)
 	if err != nil {
@@ -41,8 +41,8 @@ func unpack(ctx context.Context, archive, dir string) error {
 	return lift(dir)
 }
 
-// unzip writes below a root that no name leads out of. Entries that are neither files nor directories are refused,
-// and so is a name that is there twice.
+// unzip writes below a root that no name can leave. Entries that are neither files nor directories are refused, and
+// so are duplicate names.
 func unzip(ctx context.Context, archive, dir string) error {
 	z, err := zip.OpenReader(archive)
 	if err != nil {
@@ -100,7 +100,7 @@ func unzipEntry(root *os.Root, f *zip.File, left int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// What counts is what comes out, not what the archive says of itself.
+	// The real size counts, not the one that the archive claims.
 	n, err := io.Copy(out, io.LimitReader(in, left+1))
 	if err = errors.Join(err, out.Close()); err != nil {
 		return n, fmt.Errorf("%w: %.200q: %w", ErrArchive, f.Name, err)
@@ -111,7 +111,7 @@ func unzipEntry(root *os.Root, f *zip.File, left int64) (int64, error) {
 	return n, nil
 }
 
-// lift takes a single directory off that holds everything else, as the archives of releases have it.
+// lift removes a single top-level directory that holds everything, which archives of releases have.
 func lift(dir string) error {
 	list, err := os.ReadDir(dir)
 	if err != nil || len(list) != 1 || !list[0].IsDir() {

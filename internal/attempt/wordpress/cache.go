@@ -23,16 +23,16 @@ import (
 //go:embed config.php
 var configPHP []byte
 
-// cacheLayout is part of the key of what is unpacked, so that another version of deed does not take it for its own. The
-// configuration that is put into it is part of the key too.
+// cacheLayout is part of the key of an installation, so that versions of deed with another layout do not share it.
+// The configuration that is added is part of the key too.
 const cacheLayout = "deed/wordpress.cache/v1\x00"
 
-// An installation is an unpacked archive in the cache. Nothing writes to it any more.
+// An installation is an unpacked archive in the cache. It is never written to again.
 //
 //	core/      WordPress with deed's wp-config.php and an empty wp-content, read-only at /wordpress
 //	content/   the archive's wp-content without its database
 //	database/  the installed database, of which every run gets a copy
-//	sqlite/    the plugin that stands for MySQL
+//	sqlite/    the plugin that replaces MySQL
 type installation struct {
 	dir     string
 	version string
@@ -42,8 +42,9 @@ func (in installation) path(elem ...string) string {
 	return filepath.Join(append([]string{in.dir}, elem...)...)
 }
 
-// install returns the unpacked archive, unpacking it if the cache does not have it. It is unpacked in tmp, a directory
-// of the run, and published by a rename: a crash leaves nothing in the cache, and two runs at once are no harm.
+// install returns the unpacked archive, unpacking it if the cache does not have it. It is unpacked in tmp, a
+// directory of the run, and published by a rename: a crash leaves nothing in the cache, and two runs may do this
+// concurrently.
 func install(ctx context.Context, o Options, tmp string) (installation, error) {
 	key, err := archiveKey(ctx, o.Archive, o.SQLite)
 	if err != nil {
@@ -157,7 +158,7 @@ func build(ctx context.Context, o Options, dir string) error {
 	return os.WriteFile(config, configPHP, 0o644)
 }
 
-// databaseFile is where the SQLite plugin has the database, below wp-content/database.
+// databaseFile is where the SQLite plugin keeps the database, below wp-content/database.
 const databaseFile = ".ht.sqlite"
 
 var (
@@ -174,7 +175,7 @@ func takeDatabase(content, to string) error {
 	return os.Rename(from, to)
 }
 
-// takeSQLite finds the SQLite plugin: the one that was named, else the archive's own.
+// takeSQLite finds the SQLite plugin: the named one, else the archive's own.
 func takeSQLite(ctx context.Context, o Options, content, to string) error {
 	if o.SQLite != "" {
 		if err := unpack(ctx, o.SQLite, to); err != nil {
@@ -196,7 +197,7 @@ func takeSQLite(ctx context.Context, o Options, content, to string) error {
 
 var versionLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)\$wp_version\s*=\s*'([^']{1,64})'\s*;`) })
 
-// version reads which WordPress is in a directory.
+// version reads the version of WordPress in a directory.
 func version(core string) (string, error) {
 	root, err := os.OpenRoot(core)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"path"
 )
 
-// Extensions are those of PHP that WordPress does not start without here.
+// Extensions are the PHP extensions without which WordPress does not start here.
 var Extensions = []string{"pdo_sqlite", "mbstring", "xml"}
 
-// Inspect looks into an archive without unpacking it and returns the version of the WordPress in it. An error is that of
-// Prepare: what it refuses is refused here, as far as the list of files tells.
+// Inspect reads the version of the WordPress in an archive without unpacking it. It returns the errors of Prepare, as
+// far as they show in the list of files.
 func Inspect(o Options) (string, error) {
 	version, err := inspect(o)
 	if err != nil {
@@ -55,7 +55,7 @@ func inspect(o Options) (string, error) {
 	return v, nil
 }
 
-// open shows the files of a zip file or of a directory, without a single directory that holds everything else.
+// open opens the files of a zip file or of a directory, without a single top-level directory that holds everything.
 func open(archive string) (files fs.FS, done func(), err error) {
 	fi, err := os.Stat(archive)
 	if err != nil {

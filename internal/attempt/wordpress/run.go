@@ -21,25 +21,25 @@ const (
 	StatusError  = "error"  // an exception, or an error that WordPress returned
 	StatusFatal  = "fatal"  // PHP ended with a fatal error
 	StatusExited = "exited" // the code ended the process itself
-	StatusNone   = "none"   // the process said nothing: it was killed, or could not start
+	StatusNone   = "none"   // the process gave no answer: it was killed, or could not start
 )
 
-// administrator is the user of an installed WordPress who may do everything. The site is disposable, and who may ask
-// for an ability is decided before it is run.
+// administrator is the user with all rights in an installed WordPress. The site is disposable, and whether a caller
+// may use an ability is decided before it runs.
 const administrator = 1
 
-// A Result is what came of an invocation. It is the word of the code that ran.
+// A Result is the outcome of an invocation, as reported by the code that ran.
 type Result struct {
 	Status string           `json:"status"`
 	Value  json.RawMessage  `json:"value,omitempty"`
 	Error  *Problem         `json:"error,omitempty"`
 	Output component.Output `json:"-"` // stdout is without deed's own line
 
-	done  map[string]answer // of an activation: by plugin file
+	done  map[string]answer // of activations, by plugin file
 	doing string
 }
 
-// A Problem says what went wrong in PHP, and where.
+// A Problem is an error in PHP, and where it happened.
 type Problem struct {
 	Class   string `json:"class"`
 	Code    string `json:"code,omitempty"`
@@ -121,11 +121,11 @@ func (p PHP) check(codes, files int) error {
 	return nil
 }
 
-// PHP runs code with WordPress loaded. What it returns is the result's value.
+// PHP runs code with WordPress loaded. Its return value is the result's value.
 func (s *Site) PHP(p PHP) Invocation { return s.invoke(p.request()) }
 
-// Check runs code that judges. It fails by an exception, an error, false, or by not coming to its end; its result has no
-// value.
+// Check runs code that judges. It fails by an exception, an error, false, or by not reaching its end; its result has
+// no value.
 func (s *Site) Check(p PHP) Invocation {
 	r := p.request()
 	r.Check = true
@@ -149,12 +149,12 @@ func (s *Site) AbilityFile(file string, input json.RawMessage) Invocation {
 	return s.invoke(request{Op: "ability-file", File: file, Input: input, User: administrator})
 }
 
-// invoke makes the command. The request goes by standard input: code and input have no bound that way, and none of it
-// is seen in a list of processes.
+// invoke builds the command. The request goes through standard input: code and input have no size limit there, and no
+// list of processes shows them.
 func (s *Site) invoke(r request) Invocation {
 	r.Mark = "deed-result-" + random()[:32] + ":"
 	stdin, err := json.Marshal(r)
-	if err != nil { // an input that is not JSON; PHP says that it has no request
+	if err != nil { // an input that is not JSON; PHP then reports that it has no request
 		stdin = nil
 	}
 	return Invocation{
@@ -168,7 +168,7 @@ func (s *Site) invoke(r request) Invocation {
 	}
 }
 
-// php is the command that runs one of deed's own files. Errors are told on standard error, whatever php.ini says.
+// php is the command that runs one of deed's own files. Errors go to standard error, whatever php.ini says.
 func (s *Site) php(file string) []string {
 	return []string{
 		cmp.Or(s.opt.PHP, "php"), "-d", "display_errors=stderr", "-d", "log_errors=0", "-d", "html_errors=0", "-d", "variables_order=EGPCS",
@@ -176,7 +176,7 @@ func (s *Site) php(file string) []string {
 	}
 }
 
-// env is the environment of every command. A name that is there twice counts as it is written last.
+// env is the environment of every command. For a duplicate name, the last entry counts.
 func (s *Site) env() []string {
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8"}
 	env = append(env, s.opt.Env...)
@@ -191,7 +191,7 @@ type answer struct {
 	Doing  string            `json:"doing"`
 }
 
-// Read takes the answer out of what a command printed.
+// Read extracts the answer from the output of a command.
 func (i Invocation) Read(out component.Output) Result {
 	res := Result{Status: StatusNone, Output: out}
 	at := bytes.LastIndex(out.Stdout, []byte("\n"+i.mark))
@@ -232,12 +232,12 @@ type Boot struct {
 	Runs      []Result `json:"-"`         // evidence: one, and one more for each activation that ended PHP
 }
 
-// ErrBoot says that WordPress did not come up with the components of the run. The Boot has the evidence.
+// ErrBoot says that WordPress did not start with the components of the run. The Boot has the evidence.
 var ErrBoot = errors.New("WordPress did not start")
 
-// Boot starts WordPress once and activates the plugins that are to be active, and brings the records of the components
-// up to date. A plugin that fails to activate is recorded and is no error: WordPress is there without it. A component
-// that keeps WordPress from starting at all is ErrBoot.
+// Boot starts WordPress once, activates the plugins that ask for it, and updates the records of the components. A
+// plugin that fails to activate is recorded and is no error: WordPress runs without it. A component that keeps
+// WordPress from starting at all is ErrBoot.
 func (s *Site) Boot(ctx context.Context, run component.Runner, records []codebox.ComponentContractResult) (Boot, error) {
 	var wait []string
 	for _, p := range s.opt.Plugins {
@@ -263,7 +263,7 @@ func (s *Site) Boot(ctx context.Context, run component.Runner, records []codebox
 		if at < 0 {
 			return b, s.blame(records, res)
 		}
-		// The plugin at work ended PHP. It is not active, so the next start goes without it.
+		// The plugin that was being activated ended PHP. It is not active, so the next start does without it.
 		s.settle(records, res.doing, answer{Status: res.Status, Error: res.Error})
 		wait = wait[at+1:]
 	}

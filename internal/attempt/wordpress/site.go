@@ -64,7 +64,7 @@ var (
 // phpConfig is where Debian's PHP finds which extensions to load; a sandbox shows little of /etc by itself.
 const phpConfig = "/etc/php"
 
-// Options say what a site is made of.
+// Options describe a site.
 type Options struct {
 	Archive string // an installed WordPress: a zip file or a directory
 	SQLite  string // the sqlite-database-integration plugin: a zip file or a directory; "": the archive's own
@@ -77,7 +77,7 @@ type Options struct {
 	Mounts    []component.Mount
 	MUPlugins []component.Plugin // loaded in this order
 	Plugins   []component.Plugin // those with Activate are activated by Boot
-	Env       []string           // for every command, beside deed's own
+	Env       []string           // for every command, in addition to deed's own
 }
 
 // A Site is one disposable WordPress. Its directory belongs to the run, which removes it; there is nothing to close.
@@ -127,7 +127,7 @@ func (s *Site) path(elem ...string) string {
 	return filepath.Join(append([]string{s.opt.Dir}, elem...)...)
 }
 
-// discard removes what a failed Prepare laid out.
+// discard removes what a failed Prepare created.
 func (s *Site) discard() error {
 	var errs []error
 	for _, d := range []string{"content", "database", "uploads", "run"} {
@@ -178,8 +178,7 @@ func (s *Site) layOut(ctx context.Context) error {
 	return s.write()
 }
 
-// shareContent shows what the archive has in wp-content, from the cache and read-only, where the run has nothing of its
-// own.
+// shareContent mounts the archive's wp-content from the cache, read-only, except where the run has its own.
 func (s *Site) shareContent() error {
 	for _, dir := range []string{"themes", "plugins", "languages"} {
 		list, err := os.ReadDir(s.in.path("content", dir))
@@ -250,7 +249,7 @@ func checkTarget(m component.Mount) error {
 	return nil
 }
 
-// mountPoint makes the place of a mount in the run's wp-content.
+// mountPoint creates the target of a mount in the run's wp-content.
 func (s *Site) mountPoint(m component.Mount) error {
 	rel, ok := strings.CutPrefix(m.Target, contentTarget+"/")
 	if !ok {
@@ -273,7 +272,7 @@ func (s *Site) mountPoint(m component.Mount) error {
 // loaderFile sorts before the MU plugins that a workspace may bring.
 const loaderFile = "000-deed-runtime.php"
 
-// write makes the files of the run: the way in, the drop-in, the loader, the order of components, the salts.
+// write writes the files of the run: the entry point, the drop-in, the loader, the order of components, the salts.
 func (s *Site) write() error {
 	var order strings.Builder
 	order.WriteString("<?php\nreturn array(\n")

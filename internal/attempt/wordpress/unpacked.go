@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Unpack lays an archive out for a PHP that is not deed's: below dir, as wordpress, in one tree that may be changed, and the
-// SQLite plugin beside it, as sqlite. The drop-in is the caller's.
+// Unpack unpacks an archive for a PHP outside of deed: below dir, as wordpress, in one writable tree, with the SQLite
+// plugin next to it, as sqlite. The caller adds the drop-in.
 func Unpack(ctx context.Context, o Options, dir string) error {
 	core := filepath.Join(dir, "wordpress")
 	err := unpack(ctx, o.Archive, core)

@@ -1,4 +1,4 @@
-// Package componenttest owns what the tests of runtime components share: sources on disk, and a runner that contains
+// Package componenttest owns what the tests of runtime components share: sources on disk, and a runner that isolates
 // what it runs as deed does.
 package componenttest
 

@@ -1,5 +1,5 @@
-// Package wordpresstest owns how tests come to a WordPress: it finds the archive that scripts/setup.sh fetched, and
-// prepares sites from it. A test that cannot have one is skipped and says what is missing.
+// Package wordpresstest owns how tests get a WordPress: it finds the archive that scripts/setup.sh fetched, and
+// prepares sites from it. Without it, a test is skipped and says what is missing.
 package wordpresstest
 
 import (

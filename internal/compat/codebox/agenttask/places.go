@@ -37,7 +37,7 @@ type Machine struct {
 // that this machine finds in the rest of the request. Nothing is made.
 func Refused(ctx context.Context, data []byte, err error, m Machine) codebox.AgentTaskRun {
 	hide := Hide(ctx, data, m.Secrets)
-	s, ok := boundary.Sound(data)
+	s, ok := boundary.ValidPart(data)
 	if !ok {
 		return boundary.Refusal(data, err, hide)
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/deedrun/deed/internal/attempt/ending"
 )
 
-// A Place is a directory of this machine that no reader of an envelope needs to know, and what is written instead.
+// A Place is a directory of this machine that readers of an envelope must not see, and the text that replaces it.
 type Place struct{ Dir, Name string }
 
 // A Run is what an envelope is built from: the account of an attempt, and the request that it answers.
 type Run struct {
 	ending.Account
 
-	Request        codebox.TaskRequest // as Read returned it; only its goal may be missing, when it could not be read
+	Request        codebox.TaskRequest // as Read returned it; only its goal may be missing, if it could not be read
 	RunID          string
-	AgentSessionID string                // the agent's conversation, where it has one
-	Refs           []codebox.ArtifactRef // beside those that every bundle has; paths are relative to it
+	AgentSessionID string                // the agent's conversation, if it has one
+	Refs           []codebox.ArtifactRef // in addition to those of every bundle; paths are relative to the bundle
 	Metadata       json.RawMessage       // an object
 	Hide           []Place
 }
@@ -30,8 +30,8 @@ type Run struct {
 // defaultPhase is the phase of a run that failed before or after its agent.
 const defaultPhase = "agent-task-run"
 
-// Envelope builds the answer to a request. Its parts agree with each other and hold neither a secret nor a hidden
-// place. An error means that what the run brought cannot be written, and that there is no envelope.
+// Envelope builds the answer to a request. Its parts agree with each other and contain neither a secret nor a hidden
+// place. An error means that the data of the run cannot be encoded, and that there is no envelope.
 func Envelope(r Run) (codebox.AgentTaskRun, error) {
 	r.hide()
 	d := r.Ending
@@ -60,7 +60,7 @@ func Envelope(r Run) (codebox.AgentTaskRun, error) {
 		return codebox.AgentTaskRun{}, fmt.Errorf("redact the envelope: %w", err)
 	}
 	restoreWords(&env, plain)
-	// The normalised result is what an orchestrator makes of the envelope itself.
+	// The normalised result is what an orchestrator derives from the envelope itself.
 	text, err := json.Marshal(env)
 	if err != nil {
 		return codebox.AgentTaskRun{}, fmt.Errorf("write the envelope: %w", err)
@@ -74,8 +74,9 @@ func Envelope(r Run) (codebox.AgentTaskRun, error) {
 	return env, nil
 }
 
-// restoreWords puts back the words that every envelope has: a secret that happens to be one of them, such as "failed",
-// is not given away by it, and without them there would be no envelope. Both have the same shape.
+// restoreWords restores the fixed words of every envelope. If a secret happens to be one of them, such as "failed",
+// showing the word does not reveal it, and without these words there would be no envelope. Both arguments have the
+// same shape.
 func restoreWords(env *codebox.AgentTaskRun, plain codebox.AgentTaskRun) {
 	env.Schema, env.Status = plain.Schema, plain.Status
 	env.Session.Schema, env.Session.Status, env.Session.Persistence = plain.Session.Schema, plain.Session.Status, plain.Session.Persistence
@@ -216,7 +217,7 @@ func (r Run) evidenceRefs(env codebox.AgentTaskRun) []evidence.EvidenceRef {
 	return refs
 }
 
-// diagnostics lists what a reader should know: why the run is no success first.
+// diagnostics lists what a reader should know, starting with why the run is not a success.
 func (r Run) diagnostics() []evidence.Diagnostic {
 	out := []evidence.Diagnostic{}
 	if d := r.Ending; !d.Success() && d.Classification != ending.ClassInvalidRequest {
@@ -238,7 +239,7 @@ func (r Run) phase() string { return cmp.Or(r.Phase, defaultPhase) }
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// mustJSON writes what can always be written.
+// mustJSON encodes what can always be encoded.
 func mustJSON(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -35,7 +35,7 @@ func (r Run) failureEvidence(diagnostics []evidence.Diagnostic) *codebox.Failure
 	return e
 }
 
-// snippet keeps the end of a stream. It is redacted before it is cut, so that no half of a secret is left at its start.
+// snippet keeps the end of a stream. It redacts before it cuts, so that no half of a secret is left at the start.
 func (r Run) snippet(t ending.Tail) *codebox.Snippet {
 	if t.Text == "" && t.Bytes == 0 {
 		return nil
@@ -49,7 +49,7 @@ func (r Run) snippet(t ending.Tail) *codebox.Snippet {
 	return s
 }
 
-// clean takes credentials and hidden places out of a text that deed did not write itself.
+// clean removes credentials and hidden places from a text that deed did not write itself.
 func (r Run) clean(s string) string {
 	for _, p := range r.Hide {
 		if p.Dir != "" && p.Dir != "/" {
@@ -59,7 +59,7 @@ func (r Run) clean(s string) string {
 	return codebox.MaskCredentials(s)
 }
 
-// hide cleans every text of the run that can hold somebody else's words. The longest place goes first, since one can lie
+// hide cleans every text of the run that others may have written. The longest place goes first, since one can be
 // inside another.
 func (r *Run) hide() {
 	r.Hide = slices.Clone(r.Hide)
@@ -90,7 +90,7 @@ func (r *Run) hide() {
 	}
 }
 
-// brief cuts a text that people read: a stack says nothing to them, and a message is not a log.
+// brief shortens a text that people read: a stack trace does not help them, and a message is not a log.
 func brief(s string) string {
 	s, _, _ = strings.Cut(s, "\ngoroutine ")
 	if r := []rune(s); len(r) > codebox.MaxSnippet {
@@ -99,11 +99,11 @@ func brief(s string) string {
 	return s
 }
 
-// maxEcho bounds what of a refused request is given back.
+// maxEcho bounds how much of a refused request is returned.
 const maxEcho = 1 << 20
 
-// Refusal answers a request that was refused: a whole envelope, with every fault as a diagnostic. Of the request, which may be
-// anything, it gives back what is sound, so that a caller finds its own record again.
+// Refusal answers a request that was refused: a whole envelope, with every fault as a diagnostic. The request may be
+// anything; the envelope returns its valid parts, so that the caller can find its own record again.
 func Refusal(request json.RawMessage, err error, redactor *redact.Redactor) codebox.AgentTaskRun {
 	r := Run{Account: ending.Account{Ending: ending.Decide(ending.Facts{Refused: true}), Code: ending.ClassInvalidRequest, Redactor: redactor, Message: "the request was refused"}}
 	faults := fault.Of(mask(err))
@@ -118,7 +118,7 @@ func Refusal(request json.RawMessage, err error, redactor *redact.Redactor) code
 	return r.notStarted(request)
 }
 
-// RefusalMessage is the first of the faults that refuse a request, and how many more there are.
+// RefusalMessage names the first fault of a request, and how many more there are.
 func RefusalMessage(faults fault.Faults) string {
 	s := "the request was refused: " + faults[0].String()
 	if n := len(faults) - 1; n > 0 {
@@ -127,8 +127,8 @@ func RefusalMessage(faults fault.Faults) string {
 	return s
 }
 
-// NotStarted answers a request whose run did not begin for a reason that is not its own: err says whose fault it is, and a
-// context that ended that deed was told to stop. It returns the exit code as well.
+// NotStarted answers a request whose run did not start for a reason other than the request. err says whose fault it
+// is; a context that has ended means that deed was told to stop. It also returns the exit code.
 func NotStarted(request json.RawMessage, err error, redactor *redact.Redactor) (codebox.AgentTaskRun, int) {
 	class := failure.ClassOf(err)
 	facts := ending.FactsOf(ending.End{Class: class})
@@ -146,17 +146,17 @@ func (r Run) notStarted(request json.RawMessage) codebox.AgentTaskRun {
 	r.Command, r.Request = defaultPhase, echo(request)
 	env, err := Envelope(r)
 	if err != nil {
-		r.Request = codebox.TaskRequest{} // deed's own words can always be written
+		r.Request = codebox.TaskRequest{} // deed's own words can always be encoded
 		env, _ = Envelope(r)
 	}
 	return env
 }
 
-// echo reads what of a request can be given back: what is well formed of it, without credentials.
+// echo returns the well-formed parts of a request, without credentials.
 func echo(request json.RawMessage) codebox.TaskRequest {
 	if len(request) > maxEcho || !json.Valid(request) {
 		return codebox.TaskRequest{}
 	}
-	s, _ := Sound([]byte(codebox.MaskCredentials(string(request))))
+	s, _ := ValidPart([]byte(codebox.MaskCredentials(string(request))))
 	return s.Request
 }

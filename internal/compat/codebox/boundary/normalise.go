@@ -12,13 +12,13 @@ import (
 	"github.com/deedrun/deed/internal/attempt/ending"
 )
 
-// Normalise reads an envelope as an orchestrator does, deed's or another's, and returns its one terminal status with
-// every reference in its group. exitStatus is the exit code of the command that printed it.
+// Normalise reads an envelope, deed's or another program's, as an orchestrator does. It returns the envelope's one
+// terminal status with every reference in its group. exitStatus is the exit code of the command that printed it.
 //
-// A canonical terminal result decides; then a no-op that is said or shown; then the status word; then the flags. On
-// top of that the words of the contract hold: a run whose command exited with another code than 0, or that says
+// A canonical terminal result decides; then a no-op that is stated or visible; then the status word; then the flags.
+// After that, the rules of the contract apply: a run whose command exited with a code other than 0, or that says
 // itself that it was no success, is none, and a run that is known to have changed nothing did not succeed but is a
-// no-op. What the run's own state says of a timeout or a cancellation is believed.
+// no-op. What the run's own state says about a timeout or a cancellation is believed.
 func Normalise(raw json.RawMessage, exitStatus int) (codebox.AgentTaskRunResult, error) {
 	r, err := parse(raw)
 	if err != nil {
@@ -64,7 +64,8 @@ func (v *view) readChange() {
 	v.reason = cmp.Or(v.agent.text("noOpReason"), v.text("no_op_reason"), v.in("no_op").text("reason"))
 }
 
-// unchanged reports whether the run is known to have changed nothing; changed, whether it is known that it did.
+// unchanged reports whether the run is known to have changed nothing; changed, whether it is known to have changed
+// something.
 func (v *view) unchanged() bool {
 	return v.files != nil && v.bytes != nil && *v.files == 0 && *v.bytes == 0
 }
@@ -73,8 +74,8 @@ func (v *view) changed() bool {
 	return v.files != nil && *v.files > 0 || v.bytes != nil && *v.bytes > 0
 }
 
-// readTerminal finds the canonical terminal result. A completion outcome that succeeded stands in for one that is
-// absent or says nothing.
+// readTerminal finds the canonical terminal result. A successful completion outcome replaces one that is absent or
+// empty.
 func (v *view) readTerminal() {
 	for _, t := range []tree{v.in("terminal_result"), v.in("result", "terminal_result"), v.agent.in("terminal_result")} {
 		if v.terminal = canonical(t); v.terminal != nil {
@@ -89,7 +90,7 @@ func (v *view) readTerminal() {
 	}
 }
 
-// canonical reads a terminal result, or returns nil for what is none.
+// canonical reads a terminal result, or returns nil if it is not one.
 func canonical(t tree) *evidence.TerminalResult {
 	_, terminal := t["terminal"].(bool)
 	_, status := t["status"].(string)
@@ -128,7 +129,7 @@ func turnLimit(t tree) *evidence.TurnLimit {
 	return &evidence.TurnLimit{Reached: m.is("reached", true) || limit > 0 && current >= limit, Current: int(current), Max: int(limit)}
 }
 
-// impliedStatus is the status of a terminal result that names none.
+// impliedStatus is the status of a terminal result that does not name one.
 func impliedStatus(t tree, r *evidence.TerminalResult) string {
 	_, told := t["success"].(bool)
 	switch {
@@ -138,7 +139,7 @@ func impliedStatus(t tree, r *evidence.TerminalResult) string {
 		return evidence.TerminalIncomplete
 	case t.is("timeout", true):
 		return evidence.StatusTimeout
-	case says(t["provider_error"]):
+	case hasValue(t["provider_error"]):
 		return evidence.StatusProviderError
 	case r.Success:
 		return evidence.StatusSucceeded
@@ -150,17 +151,17 @@ func impliedStatus(t tree, r *evidence.TerminalResult) string {
 
 // decide returns the terminal status and the classification of a failure.
 func (v *view) decide() (status, class string) {
-	said, cancelled := v.said()
-	status = v.held(said)
+	claimed, cancelled := v.claimedStatus()
+	status = v.checkSuccess(claimed)
 	switch run := v.runStatus(); {
 	case run == evidence.RunTimedOut && (evidence.Success(status) || status == evidence.StatusFailed):
-		return evidence.StatusTimeout, cmp.Or(v.toldClass(), ending.ClassTimeout)
+		return evidence.StatusTimeout, cmp.Or(v.claimedClass(), ending.ClassTimeout)
 	case cancelled, run == evidence.RunCancelled && (evidence.Success(status) || status == evidence.StatusFailed):
 		return evidence.StatusFailed, ending.ClassCancelled
 	case run == evidence.RunFailed && evidence.Success(status):
 		status = evidence.StatusFailed
 	}
-	if class = v.toldClass(); class != "" {
+	if class = v.claimedClass(); class != "" {
 		return status, class
 	}
 	switch status {
@@ -173,14 +174,14 @@ func (v *view) decide() (status, class string) {
 		}
 	case evidence.StatusFailed:
 		class = ending.ClassRuntime
-		if said == evidence.StatusFailed && v.terminal != nil && v.terminal.Status == evidence.TerminalIncomplete {
+		if claimed == evidence.StatusFailed && v.terminal != nil && v.terminal.Status == evidence.TerminalIncomplete {
 			class = ending.ClassIncomplete
 		}
 	}
 	return status, class
 }
 
-func (v *view) toldClass() string {
+func (v *view) claimedClass() string {
 	if c := v.text("failure_classification"); c != "" {
 		return c
 	}
@@ -194,8 +195,8 @@ func (v *view) runStatus() evidence.RunStatus {
 	return evidence.RunStatus(cmp.Or(v.in("run_metadata").text("run_status"), v.in("run").text("status")))
 }
 
-// said returns the status that the envelope claims, and whether it says that it was cancelled.
-func (v *view) said() (status string, cancelled bool) {
+// claimedStatus returns the status that the envelope claims, and whether it says that it was cancelled.
+func (v *view) claimedStatus() (status string, cancelled bool) {
 	noOp := v.text("outcome") == evidence.StatusNoOp || v.is("no_op", true) || v.in("no_op").is("detected", true)
 	if t := v.terminal; t != nil {
 		switch t.Status {
@@ -228,7 +229,7 @@ func (v *view) said() (status string, cancelled bool) {
 		return evidence.StatusUnable, false
 	case v.is("timeout", true):
 		return evidence.StatusTimeout, false
-	case says(v.tree["provider_error"]):
+	case hasValue(v.tree["provider_error"]):
 		return evidence.StatusProviderError, false
 	case v.is("success", true):
 		return evidence.StatusSucceeded, false
@@ -238,7 +239,7 @@ func (v *view) said() (status string, cancelled bool) {
 
 func isCancelled(word string) bool { return word == "cancelled" || word == "canceled" }
 
-// word maps a status word, or returns "" for one that says nothing.
+// word maps a status word, or returns "" for an unknown one.
 func word(s string, success bool) string {
 	switch s {
 	case evidence.StatusSucceeded, evidence.StatusNoOp, evidence.StatusFailed, evidence.StatusTimeout, evidence.StatusProviderError, evidence.StatusUnable:
@@ -258,8 +259,8 @@ func word(s string, success bool) string {
 	return ""
 }
 
-// held holds a success against what is known. What is no success stays as it is.
-func (v *view) held(status string) string {
+// checkSuccess compares a claimed success with what is known. Any other status stays as it is.
+func (v *view) checkSuccess(status string) string {
 	if !evidence.Success(status) {
 		return status
 	}
@@ -298,7 +299,7 @@ func (v *view) metadata() codebox.ResultMetadata {
 	}
 }
 
-// maxDiagnostics bounds what is kept of somebody else's list.
+// maxDiagnostics bounds how much of another program's list is kept.
 const maxDiagnostics = 100
 
 func diagnostics(t tree) []evidence.Diagnostic {

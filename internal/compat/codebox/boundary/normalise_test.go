@@ -136,7 +136,7 @@ func TestRefs(t *testing.T) {
 	names := func(refs []codebox.ArtifactRef) string {
 		var out []string
 		for _, r := range refs {
-			out = append(out, found(r))
+			out = append(out, locator(r))
 		}
 		return strings.Join(out, " ")
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 // Read reads a request, plain or wrapped, strictly: an error carries every fault as fault.Faults and repeats nothing
-// that looks like a credential. What it returns is normalised: each member has one spelling, the entries of a profile
-// stand before the request's own, and what the request leaves out has its default.
+// that looks like a credential. The result is normalised: each member has one spelling, the entries of a profile come
+// before the request's own, and what the request leaves out has its default.
 func Read(data []byte) (codebox.TaskRequest, error) {
 	req, err := read(data)
 	if err != nil {
@@ -32,7 +32,7 @@ func read(data []byte) (codebox.TaskRequest, error) {
 	var head struct {
 		Schema string `json:"schema"`
 	}
-	_ = json.Unmarshal(data, &head) // the strict reader says what is wrong with it
+	_ = json.Unmarshal(data, &head) // the strict reader reports what is wrong with it
 	switch head.Schema {
 	case codebox.SchemaHeadlessRequest:
 		return codebox.TaskRequest{}, fault.Faults{{
@@ -49,7 +49,7 @@ func read(data []byte) (codebox.TaskRequest, error) {
 	return schema.Decode[codebox.TaskRequest](codebox.SchemaTaskInput, data)
 }
 
-// unwrap moves what the wrapper says into the task input; a valid wrapper contradicts nothing in it.
+// unwrap moves the data of the wrapper into the task input. A valid wrapper contradicts nothing in it.
 func unwrap(w codebox.WrappedRequest) codebox.TaskRequest {
 	r := w.TaskInput
 	r.Origins = codebox.Wrapped()
@@ -63,7 +63,7 @@ func unwrap(w codebox.WrappedRequest) codebox.TaskRequest {
 	return r
 }
 
-// mask takes out of faults what may be a credential: a path, too, can hold one as the name of a member.
+// mask removes from faults what may be a credential: even a path can contain one, as the name of a member.
 func mask(err error) error {
 	fs := slices.Clone(fault.Of(err))
 	if fs == nil {
@@ -76,7 +76,7 @@ func mask(err error) error {
 	return fs
 }
 
-// normalise gives a valid request its one form.
+// normalise converts a valid request to its one form.
 func normalise(r *codebox.TaskRequest) {
 	r.Version = codebox.TaskInputVersion
 	r.Goal = strings.TrimSpace(r.Goal)
@@ -118,8 +118,8 @@ func normalise(r *codebox.TaskRequest) {
 }
 
 // mergeLists moves the entries of the profile and the mounts of every kind into the request's own lists: first the
-// profile's, then the request's, then what the task requires. Where each entry stood is kept for the faults of those
-// who use them.
+// profile's, then the request's, then what the task requires. The original position of each entry is kept for the
+// faults that users of these lists report.
 func mergeLists(r *codebox.TaskRequest) {
 	if r.Origins == nil {
 		r.Origins = codebox.Origins{}
@@ -175,7 +175,7 @@ func mergePlugins(r *codebox.TaskRequest, p codebox.RuntimeProfile, at string) {
 	), nil
 }
 
-// A part is entries of a list, each with the place where it stood.
+// A part is some entries of a list, with the position that each had.
 type part[T any] struct {
 	at      []string
 	entries []T
@@ -255,7 +255,7 @@ func normalisePlugin(p *codebox.PluginSource) {
 	}
 }
 
-// TaskInput returns the part of a request that an envelope gives back.
+// TaskInput returns the part of a request that an envelope returns to the caller.
 func TaskInput(r codebox.TaskRequest) codebox.TaskInput {
 	t := codebox.TaskInput{
 		Schema: codebox.SchemaTaskInput, Version: codebox.TaskInputVersion, Goal: r.Goal, Target: object(r.Target),
@@ -270,7 +270,7 @@ func TaskInput(r codebox.TaskRequest) codebox.TaskInput {
 	return t
 }
 
-// object returns a JSON object, empty for what is none.
+// object returns a JSON object, empty for anything else.
 func object(raw json.RawMessage) json.RawMessage {
 	if !fault.IsObject(raw) {
 		return json.RawMessage(`{}`)
@@ -278,7 +278,7 @@ func object(raw json.RawMessage) json.RawMessage {
 	return bytes.TrimSpace(raw)
 }
 
-// list returns a list that is written as [] when there is nothing in it.
+// list returns a list that is encoded as [] when it is empty.
 func list[T any](in []T) []T {
 	if in == nil {
 		return []T{}

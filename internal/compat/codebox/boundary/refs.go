@@ -39,14 +39,14 @@ func (v *view) refs() []codebox.ArtifactRef {
 	return c.out
 }
 
-// A collector keeps references, the first of each key.
+// A collector keeps references, the first for each key.
 type collector struct {
-	dir  string // of the bundle
+	dir  string // the bundle's directory
 	seen []string
 	out  []codebox.ArtifactRef
 }
 
-// addAll adds the references of a list, of an object that is one itself, or of one that holds a list.
+// addAll adds the references of a list, of an object that is a reference itself, or of an object that holds a list.
 func (c *collector) addAll(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -76,7 +76,8 @@ func (c *collector) addObject(t tree) {
 	c.add(ref)
 }
 
-// add keeps a reference that has a kind and something to find it by. A file of the bundle is named relative to it.
+// add keeps a reference that has a kind and something to find it by. A file of the bundle is named relative to the
+// bundle.
 func (c *collector) add(ref codebox.ArtifactRef) {
 	if rest, ok := strings.CutPrefix(ref.Path, c.dir+"/"); ok && c.dir != "" {
 		ref.Path = rest
@@ -84,7 +85,7 @@ func (c *collector) add(ref codebox.ArtifactRef) {
 	if ref.Path != "" && !safe(ref.Path) {
 		return
 	}
-	key := found(ref)
+	key := locator(ref)
 	if ref.Kind == "" || key == "" || slices.Contains(c.seen, key) {
 		return
 	}
@@ -92,17 +93,17 @@ func (c *collector) add(ref codebox.ArtifactRef) {
 	c.out = append(c.out, ref)
 }
 
-// found is what a reference is found by.
-func found(ref codebox.ArtifactRef) string { return cmp.Or(ref.Path, ref.URL, ref.ID) }
+// locator is what a reference is found by.
+func locator(ref codebox.ArtifactRef) string { return cmp.Or(ref.Path, ref.URL, ref.ID) }
 
 var drive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]:`) })
 
-// safe reports whether a path names one place: no climbing, and not another system's.
+// safe reports whether a path is unambiguous: clean, without "..", and not written for another system.
 func safe(p string) bool {
 	return !slices.Contains(strings.Split(p, "/"), "..") && !strings.Contains(p, `\`) && !drive().MatchString(p) && path.Clean(p) == p
 }
 
-// group sorts references by what they are.
+// group sorts references by their kind.
 func group(refs []codebox.ArtifactRef) codebox.GroupedRefs {
 	of := func(kinds ...string) []codebox.ArtifactRef {
 		out := []codebox.ArtifactRef{}
@@ -130,8 +131,8 @@ func isObservedName(s string) bool {
 	return len(s) <= codebox.MaxObservedName && observedName().MatchString(s)
 }
 
-// observed returns which tools were called, by name and within bounds. A call that is not whole is left out; what was
-// said to a tool, or what it answered, never gets through.
+// observed returns which tools were called, by name and within limits. An incomplete call is left out. The input and
+// the output of a tool are never included.
 func (v *view) observed() *codebox.ToolObservability {
 	t := v.either("tool_observability")
 	for _, o := range []tree{v.in("metadata", "tool_observability"), v.in("agent_task_result", "tool_observability")} {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A tree is a JSON object that somebody else wrote: what has another type than expected counts as absent.
+// A tree is a JSON object that another program wrote: a member of an unexpected type counts as absent.
 type tree map[string]any
 
 func parse(raw []byte) (tree, error) {
@@ -19,7 +19,7 @@ func parse(raw []byte) (tree, error) {
 	return t, nil
 }
 
-// in returns the object at a path; it is nil when there is none, and a nil tree can be asked further.
+// in returns the object at a path, or nil if there is none. A nil tree can be queried further.
 func (t tree) in(path ...string) tree {
 	for _, name := range path {
 		next, _ := t[name].(map[string]any)
@@ -28,7 +28,7 @@ func (t tree) in(path ...string) tree {
 	return t
 }
 
-// either returns the first object that is there.
+// either returns the first of these objects that exists.
 func (t tree) either(names ...string) tree {
 	for _, n := range names {
 		if o := t.in(n); o != nil {
@@ -38,7 +38,7 @@ func (t tree) either(names ...string) tree {
 	return nil
 }
 
-// text returns the first string of these members that says something.
+// text returns the first of these members that is a non-empty string.
 func (t tree) text(names ...string) string {
 	for _, n := range names {
 		if s, ok := t[n].(string); ok && strings.TrimSpace(s) != "" {
@@ -80,8 +80,8 @@ func (t tree) raw(name string) json.RawMessage {
 	return text
 }
 
-// says reports whether a value holds something: not null, false, 0, "" or {}.
-func says(v any) bool {
+// hasValue reports whether a value holds something: not null, false, 0, "" or {}.
+func hasValue(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return false

@@ -19,20 +19,20 @@ import (
 	"github.com/deedrun/deed/internal/compat/homeboy/packaged"
 )
 
-// A choice is who runs a request, and what follows from that.
+// A choice is the provider that runs a request, and what follows from that.
 type choice struct {
-	req       runtimepkg.Request // as the provider would get it: backend and ability filled in
+	req       runtimepkg.Request // as the provider will get it: backend and ability filled in
 	selection *runtimepkg.Selection
 	attached  []runtimepkg.Tool
 	ready     *runtimepkg.Readiness
-	backend   settings.RuntimeBackend // what the operator says of it
+	backend   settings.RuntimeBackend // the operator's settings for it
 	from      string                  // the file that named the backend; empty: the request itself
 }
 
-// metadataDeed is the member of a request's metadata that deed keeps its own notes in.
+// metadataDeed is the member of a request's metadata in which deed keeps its own notes.
 const metadataDeed = "deed"
 
-// Default fills the backend of a request that names none in: from the caller's own choice, else from the projects that it
+// Default sets the backend of a request that names none: from the caller's own choice, else from the projects that it
 // works on, else from the operator's file. Packages have no say. It returns the file, or "".
 func Default(req runtimepkg.Request, cfg *config.Config, own string, dirs ...string) (runtimepkg.Request, string, error) {
 	if strings.TrimSpace(req.Executor.Backend) != "" {
@@ -56,7 +56,7 @@ func Default(req runtimepkg.Request, cfg *config.Config, own string, dirs ...str
 		backend, from = d.Backend, d.File
 	}
 	if backend == "" {
-		return req, "", nil // the selection lists what there is
+		return req, "", nil // the selection lists the available ones
 	}
 	q := req.Request
 	q.Executor.Backend = backend
@@ -65,14 +65,14 @@ func Default(req runtimepkg.Request, cfg *config.Config, own string, dirs ...str
 	return out, from, err
 }
 
-// choose resolves a request before anything is queued. It fails closed, and with the same rules that list and check use.
+// choose resolves a request before anything is queued. It fails closed, and uses the same rules as list and check.
 func (s *Service) choose(ctx context.Context, req runtimepkg.Request) (*choice, error) {
 	c := &choice{req: req}
 	var err error
 	if c.req, c.from, err = Default(req, s.Admission.Config, s.Options.Backend); err != nil {
 		return nil, err
 	}
-	if strings.TrimSpace(c.req.Executor.Backend) == "" { // the selection says more than the missing field does
+	if strings.TrimSpace(c.req.Executor.Backend) == "" { // the selection's error says more than the missing field does
 		if _, err := s.selectFor(c.req); err != nil {
 			return nil, err
 		}
@@ -94,10 +94,11 @@ func (s *Service) choose(ctx context.Context, req runtimepkg.Request) (*choice, 
 	if err := s.tools(c); err != nil {
 		return nil, err
 	}
-	if c.guest() {
-		// What is configured for a backend is meant for the operator's packages: anybody's repository can call one the same.
+	if c.fromProject() {
+		// Settings for a backend are meant for the operator's packages: any repository can give its own package the
+		// same name.
 		c.selection = packaged.Quiet(c.selection)
-		if err := c.stranger(s.Options); err != nil {
+		if err := c.refuseImpostor(s.Options); err != nil {
 			return nil, err
 		}
 	} else {
@@ -130,12 +131,13 @@ func (s *Service) tools(c *choice) error {
 	return err
 }
 
-// guest reports whether the package is a project's: code of a repository that nobody may have looked at.
-func (c *choice) guest() bool { return c.selection.Package.From == runtimepkg.FromProject }
+// fromProject reports whether the package belongs to a project: its code comes from a repository that may not have
+// been reviewed.
+func (c *choice) fromProject() bool { return c.selection.Package.From == runtimepkg.FromProject }
 
-// stranger refuses what a project's package would get because it is taken for another: a whole file of secrets, and those
-// that a request names for a package that deed ships.
-func (c *choice) stranger(o Options) error {
+// refuseImpostor refuses what a project's package would get by having the name of another one: a whole file of
+// secrets, and secrets that a request names for a package that deed ships.
+func (c *choice) refuseImpostor(o Options) error {
 	p := c.selection.Package
 	refuse := func(format string, args ...any) error {
 		return &Refusal{
@@ -153,10 +155,10 @@ func (c *choice) stranger(o Options) error {
 	return nil
 }
 
-// grants refuses secrets that a project's package asks for and the request does not name: who clones a repository has not
-// agreed to what it wants to read.
+// grants refuses secrets that a project's package asks for and the request does not name: cloning a repository does
+// not mean agreeing to what it wants to read.
 func (c *choice) grants() error {
-	if !c.guest() {
+	if !c.fromProject() {
 		return nil
 	}
 	var lacks []string
@@ -178,7 +180,7 @@ func (c *choice) grants() error {
 func (c *choice) granted() []string {
 	var out []string
 	for _, x := range c.ready.Secrets {
-		if x.Configured && (!c.guest() || slices.Contains(c.req.Executor.SecretEnv, x.Name)) {
+		if x.Configured && (!c.fromProject() || slices.Contains(c.req.Executor.SecretEnv, x.Name)) {
 			out = append(out, x.Name)
 		}
 	}
@@ -193,7 +195,7 @@ func (s *Service) selectFor(req runtimepkg.Request) (*runtimepkg.Selection, erro
 	return catalog.Select(req.Doc.Ask())
 }
 
-// readiness asks whether the provider can run now. The first thing that is missing gives the code; all are told.
+// readiness checks whether the provider can run now. The first missing thing gives the code; all are reported.
 func (s *Service) readiness(ctx context.Context, c *choice, full runtimepkg.Document) error {
 	checker, err := s.checker(c.envFile(s.Options))
 	if err != nil {
@@ -234,7 +236,7 @@ func (c *choice) envFile(o Options) string {
 	return c.backend.EnvFile
 }
 
-// checker is shared by all requests with the same env_file, so that a fanout probes once.
+// checker returns one checker for all requests with the same env_file, so that a fanout probes once.
 func (s *Service) checker(envFile string) (*runtimepkg.Checker, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,7 +259,7 @@ func (s *Service) checker(envFile string) (*runtimepkg.Checker, error) {
 	return k, nil
 }
 
-// catalog reads the packages once: a request that comes later in the same process gets what the first one got.
+// catalog reads the packages once: a later request in the same process gets what the first one got.
 func (s *Service) catalog() (*runtimepkg.Catalog, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,11 +274,11 @@ func (s *Service) catalog() (*runtimepkg.Catalog, error) {
 	return s.found, nil
 }
 
-// runnerCan is what deed itself does for every provider, by the words of the contract.
+// runnerCan is what deed itself does for every provider, in the words of the contract.
 var runnerCan = []string{"workspace_materialization", "structured_outcome", "diagnostic_artifacts", "patch_artifacts", "verification_artifacts", "artifact_materialization", "run_scoped_scratch"}
 
-// requirements holds what a request wants of its runner and of attached tools against what there is. Those of the provider
-// are the selection's.
+// requirements compares what a request demands of its runner and of attached tools with what is available. The
+// selection checks the requirements on the provider.
 func requirements(req runtimepkg.Request, attached []runtimepkg.Tool) error {
 	raw, there := req.Doc.At("metadata.capability_requirements")
 	if !there || raw == nil {
@@ -322,8 +324,8 @@ func requirements(req runtimepkg.Request, attached []runtimepkg.Tool) error {
 	return nil
 }
 
-// execution turns a generic runtime_execution of the request into the ability that the provider knows, in the field of its
-// contract. Case 119.
+// execution translates a generic runtime_execution of the request to the ability that the provider knows, in the
+// field of its contract. Case 119.
 func (c *choice) execution() error {
 	raw, there := c.req.Doc.At("runtime_execution")
 	if !there || raw == nil {
@@ -351,7 +353,7 @@ func (c *choice) execution() error {
 	return err
 }
 
-// profile is the runtime profile: what the request says, else what the provider declares.
+// profile is the runtime profile: the request's, else the one that the provider declares.
 func (c *choice) profile() runtimepkg.Document {
 	for _, path := range []string{"runtime_profile", "executor.config.runtime_profile", "executor.config"} {
 		if v, _ := c.req.Doc.At(path); v != nil {

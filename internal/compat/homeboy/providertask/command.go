@@ -10,12 +10,12 @@ import (
 	"github.com/deedrun/deed/internal/agent/runtimepkg"
 )
 
-// PackageUnavailable is the code of a refusal: the package of a command is not there, or is not the one that was asked for.
+// PackageUnavailable is the code of a refusal: the package of a command does not exist, or is not the requested one.
 const PackageUnavailable = "agent_task.runtime_package_unavailable"
 
-// Command makes the request of a runtime command, for Prepare and Run. The package must be the one that is asked for, and
-// exactly one of its providers must declare that it runs commands: nothing else is a sign that it would not take the command
-// for a prompt. The error can be told by Unbegun.
+// Command makes the request of a runtime command, for Prepare and Run. The package must be the requested one, and
+// exactly one of its providers must declare that it runs commands: without that, a provider might take the command
+// for a prompt. NotStarted turns the error into an outcome.
 func (s *Service) Command(ctx context.Context, cmd homeboy.RuntimeCommandRequest) (runtimepkg.Request, error) {
 	none := runtimepkg.Request{Request: homeboy.Request{TaskID: cmd.TaskID}}
 	if err := cmd.Validate(); err != nil {
@@ -59,7 +59,7 @@ func (s *Service) Command(ctx context.Context, cmd homeboy.RuntimeCommandRequest
 	return runtimepkg.RequestOf(q)
 }
 
-// same holds a package against the version and the revision that were asked for.
+// same compares a package with the requested version and revision.
 func (s *Service) same(ctx context.Context, p *runtimepkg.Package, want homeboy.RuntimePackageRef) error {
 	refuse := func(what, has, wanted string) error {
 		return &Refusal{

@@ -24,7 +24,7 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// ErrUnsettled says that an attempt still runs, or that nobody has swept it yet.
+// ErrUnsettled says that an attempt still runs, or has ended without being swept yet.
 var ErrUnsettled = errors.New("the attempt is not settled")
 
 // What the driver leaves in the bundle of an attempt.
@@ -36,15 +36,15 @@ const (
 	maxRecord    = 64 << 20
 )
 
-// OutcomeOf rebuilds the outcome of a settled attempt of such a task from its bundle and the store alone: whoever asks, and
-// whenever, gets the same answer.
+// OutcomeOf rebuilds the outcome of a settled attempt of such a task from its bundle and the store alone: everybody
+// gets the same answer at any time.
 func OutcomeOf(ctx context.Context, st *store.Store, h *home.Home, attemptID string) (homeboy.Outcome, error) {
 	o, _, err := rebuild(ctx, st, h, attemptID)
 	return o, err
 }
 
-// rebuild also tells whether the provider left an answer.
-func rebuild(ctx context.Context, st *store.Store, h *home.Home, attemptID string) (none homeboy.Outcome, said bool, err error) {
+// rebuild also reports whether the provider left an answer.
+func rebuild(ctx context.Context, st *store.Store, h *home.Home, attemptID string) (none homeboy.Outcome, answered bool, err error) {
 	att, err := st.Attempt(ctx, attemptID)
 	if err != nil {
 		return none, false, fmt.Errorf("read attempt %s: %w", attemptID, err)
@@ -75,7 +75,7 @@ type rebuilt struct {
 	task    store.Task
 	attempt store.Attempt
 	req     homeboy.Request
-	dir     string // of the bundle; empty: there is none
+	dir     string // the bundle's directory; empty: there is none
 	listed  evidence.Manifest
 }
 
@@ -90,7 +90,7 @@ func (r *rebuilt) open() error {
 	return nil
 }
 
-// read reads a file of the bundle as its manifest lists it; ok is false when there is none.
+// read reads a file of the bundle if its manifest lists it; ok is false if not.
 func (r *rebuilt) read(name string, into any) (ok bool, err error) {
 	if r.dir == "" || bundle.ListedFile(&r.listed, name) == nil {
 		return false, nil
@@ -105,32 +105,33 @@ func (r *rebuilt) read(name string, into any) (ok bool, err error) {
 	return true, nil
 }
 
-func (r *rebuilt) outcome() (o homeboy.Outcome, said bool, err error) {
-	if said, err = r.read(pathOutcome, &o); err != nil {
+func (r *rebuilt) outcome() (o homeboy.Outcome, answered bool, err error) {
+	if answered, err = r.read(pathOutcome, &o); err != nil {
 		return o, false, err
 	}
-	if !said {
-		o = r.unheard()
+	if !answered {
+		o = r.noAnswer()
 	}
 	r.placeArtifacts(&o)
-	v, err := r.verdict(said, homeboy.IsSuccess(o.Status))
+	v, err := r.verdict(answered, homeboy.IsSuccess(o.Status))
 	if err != nil {
-		return o, said, err
+		return o, answered, err
 	}
 	o = outcome.Overlay(o, v)
 	o.Diagnostics = append(o.Diagnostics, remarks(r.req, r.isolation())...)
 	r.refer(&o)
 	var md map[string]homeboy.Value
 	if len(o.Metadata) > 0 && json.Unmarshal(o.Metadata, &md) != nil {
-		return o, said, errors.New("the outcome's metadata is no object") // Overlay makes it one
+		return o, answered, errors.New("the outcome's metadata is no object") // Overlay turns it into an outcome
 	}
 	o.Metadata = with(o.Metadata, map[string]any{metadataDeed: with(md[metadataDeed], map[string]any{
 		"task_id": r.attempt.Record.TaskID, "bundle_id": r.attempt.BundleID, "isolation": r.isolation(), "class": r.attempt.Class,
 	})})
-	return o, said, nil
+	return o, answered, nil
 }
 
-// placeArtifacts says where the kept bytes are: the driver names them from the directory of its record, which the bundle has.
+// placeArtifacts sets the paths of the kept files: the driver names them relative to its record's directory, which is
+// in the bundle.
 func (r *rebuilt) placeArtifacts(o *homeboy.Outcome) {
 	for i, a := range o.Artifacts {
 		if a.Path == "" || path.IsAbs(a.Path) || r.dir == "" {
@@ -142,8 +143,9 @@ func (r *rebuilt) placeArtifacts(o *homeboy.Outcome) {
 	}
 }
 
-// unheard is the outcome of an attempt whose provider left no answer, because it never ran or because deed ended before.
-func (r *rebuilt) unheard() homeboy.Outcome {
+// noAnswer is the outcome of an attempt whose provider left no answer, because it never ran or because deed ended
+// before.
+func (r *rebuilt) noAnswer() homeboy.Outcome {
 	why := strings.TrimSpace(r.lastError())
 	if why == "" {
 		why = "the provider left no outcome: " + r.attempt.Class
@@ -178,14 +180,15 @@ func (r *rebuilt) lastError() string {
 	return ""
 }
 
-// A word is what a class of failure is called in an outcome, whatever the provider said.
+// A word is the name of a failure class in an outcome, whatever the provider said.
 type word struct {
 	status homeboy.OutcomeStatus
 	class  homeboy.FailureClass
-	own    bool // deed or its operator ended the attempt: it goes before what the provider said
+	own    bool // deed or its operator ended the attempt: this takes precedence over the provider's answer
 }
 
-// words has every class. One that did not fail says nothing: there the provider's word and the gate's verdict count.
+// words has every class. A class that is not a failure has no word: there the provider's answer and the gate's
+// verdict count.
 var words = map[failure.Class]word{
 	failure.None:        {},
 	failure.Canceled:    {homeboy.Cancelled, "", true},
@@ -218,17 +221,17 @@ func wordOf(class string) word {
 	if w, ok := words[failure.Class(class)]; ok {
 		return w
 	}
-	return providersFault // a class of a later version
+	return providersFault // a class of a newer version
 }
 
-// verdict gathers what deed found: how the attempt ended, what the gate said, and the change.
-func (r *rebuilt) verdict(said, success bool) (outcome.Verdict, error) {
-	v := outcome.Verdict{Request: r.req, Attempt: r.attempt.Record.AttemptID, Bundle: r.dir, NoAnswer: !said}
-	if w := wordOf(r.attempt.Class); w.own && said {
+// verdict collects what deed found: how the attempt ended, what the gate said, and the change.
+func (r *rebuilt) verdict(answered, success bool) (outcome.Verdict, error) {
+	v := outcome.Verdict{Request: r.req, Attempt: r.attempt.Record.AttemptID, Bundle: r.dir, NoAnswer: !answered}
+	if w := wordOf(r.attempt.Class); w.own && answered {
 		v.Ended, v.Class = w.status, w.class
 		v.Reasons = []outcome.Reason{{Code: r.attempt.Class, Message: r.lastError()}}
 	}
-	if why := r.lastError(); why != "" && said && success && len(v.Reasons) == 0 && len(r.attempt.Verdict) == 0 {
+	if why := r.lastError(); why != "" && answered && success && len(v.Reasons) == 0 && len(r.attempt.Verdict) == 0 {
 		v.Reasons = []outcome.Reason{{Code: r.attempt.Class, Message: why}} // what the provider left could not even be judged
 	}
 	if len(r.attempt.Verdict) > 0 {
@@ -283,7 +286,7 @@ func (r *rebuilt) change(v *outcome.Verdict) error {
 	return nil
 }
 
-// refer points at the evidence.
+// refer adds references to the evidence.
 func (r *rebuilt) refer(o *homeboy.Outcome) {
 	if r.dir == "" {
 		return

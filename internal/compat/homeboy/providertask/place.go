@@ -25,11 +25,11 @@ import (
 // Source is the source of every task that comes from a request.
 const Source = "runtime-run"
 
-// place makes the task of a request that was chosen for.
+// place makes the task of a request whose provider was chosen.
 func (s *Service) place(ctx context.Context, c *choice) (agentruntime.TaskIntent, error) {
 	no, zero := false, 0
 	spec := deed.TaskSpec{
-		MaxAttempts: 1, MaxRecoveries: &zero, RequireChanges: &no, // no_op is a word of the contract, and the outcome tells it
+		MaxAttempts: 1, MaxRecoveries: &zero, RequireChanges: &no, // no_op is a status of the contract, and the outcome reports it
 		Checks: s.Options.Checks, WriteScope: s.Options.WriteScope, ProtectedPaths: s.Options.ProtectedPaths,
 		Isolation: s.isolation(ctx, c),
 	}
@@ -61,7 +61,7 @@ func (s *Service) place(ctx context.Context, c *choice) (agentruntime.TaskIntent
 	}, nil
 }
 
-// holdsNone refuses a request whose own text holds the value of a secret that it gets: the queue keeps that text.
+// holdsNone refuses a request whose own text contains the value of a secret that it gets: the queue stores that text.
 func (s *Service) holdsNone(ctx context.Context, names []string, payload []byte) error {
 	var needs []runtimepkg.SecretNeed
 	for _, name := range names {
@@ -79,8 +79,8 @@ func (s *Service) holdsNone(ctx context.Context, names []string, payload []byte)
 	return nil
 }
 
-// adapter pins what was selected. A package of the home, or deed's own, is found again; another travels as its directory, because
-// who runs the task may stand elsewhere.
+// adapter pins what was selected. A package of the home, or deed's own, can be found again by name. Any other is
+// pinned by its directory, because the process that runs the task may have another working directory.
 func (s *Service) adapter(c *choice) agentruntime.AdapterConfig {
 	p, x := c.selection.Package, c.selection.Provider
 	a := &agentruntime.PackagedAdapter{
@@ -93,7 +93,8 @@ func (s *Service) adapter(c *choice) agentruntime.AdapterConfig {
 	return agentruntime.AdapterConfig{Packaged: a}
 }
 
-// isolation is what the caller asks for, else what the operator says, else walls where this machine has them.
+// isolation returns the kind that the caller asks for, else the one that the operator configured, else a sandbox if
+// this machine has one.
 func (s *Service) isolation(ctx context.Context, c *choice) string {
 	if kind := cmp.Or(s.Options.Isolation, c.backend.Isolation, s.Admission.Config.Isolation); kind != "" {
 		return kind
@@ -104,7 +105,7 @@ func (s *Service) isolation(ctx context.Context, c *choice) string {
 	return string(sandbox.Namespace)
 }
 
-// note is the request with deed's own notes in its metadata, where there is room for them.
+// note returns the request with deed's own notes in its metadata, if there is space for them.
 func (c *choice) note() homeboy.Request {
 	q := c.req.Request
 	if c.from == "" {
@@ -114,8 +115,8 @@ func (c *choice) note() homeboy.Request {
 	return q
 }
 
-// The words of policy.write and policy.apply that deed knows. Everything that a provider changes is a copy and comes back as
-// a patch, so that all but the last of the first mean the same here.
+// The words of policy.write and policy.apply that deed knows. A provider only ever changes a copy, and the change
+// comes back as a patch, so all but the last of the first group mean the same here.
 var (
 	writesACopy  = []string{"", homeboy.WriteArtifactsOnly, "artifacts", "workspace"}
 	writesNone   = []string{"none", "read_only", "readonly"}
@@ -123,7 +124,7 @@ var (
 	appliesNever = []string{"none", "never", "disabled"}
 )
 
-// policy narrows the task to what the request allows. Words that are not known are told; see remarks.
+// policy restricts the task to what the request allows. Unknown words are reported; see remarks.
 func policy(p *homeboy.Policy, spec *deed.TaskSpec, box *deed.Sandbox) {
 	if p == nil {
 		return
@@ -137,7 +138,7 @@ func policy(p *homeboy.Policy, spec *deed.TaskSpec, box *deed.Sandbox) {
 	}
 }
 
-// seed says what the workspace starts from. The caller's own directory is never worked in.
+// seed returns the source of the workspace. The caller's own directory is never worked in.
 func seed(ctx context.Context, w *homeboy.Workspace) (*deed.Workspace, error) {
 	if w == nil || w.Root == "" {
 		if w != nil && (w.Kind == homeboy.WorkspaceComponent || w.Branch != "" || w.BaseRef != "") {
@@ -157,7 +158,7 @@ func seed(ctx context.Context, w *homeboy.Workspace) (*deed.Workspace, error) {
 	case err != nil && w.BaseRef != "":
 		return nil, unavailable("$.workspace.base_ref", fmt.Sprintf("is %q, and %q lies in no git work tree", w.BaseRef, w.Root), "leave it out, or make the directory a repository")
 	case err != nil:
-		return &deed.Workspace{Type: deed.SeedDirectory, Source: root}, nil //nolint:nilerr // it lies in no repository, and is taken as it stands
+		return &deed.Workspace{Type: deed.SeedDirectory, Source: root}, nil //nolint:nilerr // it is not in a repository, and is taken as it is
 	case rel != "":
 		return nil, unavailable("$.workspace.root", fmt.Sprintf("%q lies in the repository %q, and a workspace is a whole one", w.Root, top), "name its top directory")
 	}
@@ -171,7 +172,7 @@ func seed(ctx context.Context, w *homeboy.Workspace) (*deed.Workspace, error) {
 	return &deed.Workspace{Type: deed.SeedGit, Source: root, Ref: ref}, nil
 }
 
-// clean refuses a checkout with work that is in no commit: the provider would not see it, and who reads its patch would
+// clean refuses a checkout with uncommitted work: the provider would not see it, and a reader of its patch would
 // think that it had. Case 92.
 func clean(ctx context.Context, root string) error {
 	st, err := workspace.StatusOf(ctx, root, workspace.StatusOptions{Exclude: []string{".homeboy/runner-workspace.json", ".homeboy/lab-at-files"}})

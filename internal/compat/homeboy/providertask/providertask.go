@@ -1,6 +1,6 @@
-// Package providertask owns one request of the agent-runtime package contract: it becomes an ordinary task with the packaged
-// adapter and one attempt, and what the attempt left becomes one outcome. It composes runtimepkg, admission and the engine;
-// the provider's word is normalised elsewhere, and the gate judges the work.
+// Package providertask owns one request of the agent-runtime package contract: the request becomes an ordinary task
+// with the packaged adapter and one attempt, and what the attempt left becomes one outcome. It composes runtimepkg,
+// admission and the engine. The provider's answer is normalised elsewhere, and the gate judges the work.
 package providertask
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// A Service makes tasks of requests, and runs them in this process. Prepare is safe for concurrent use.
+// A Service turns requests into tasks, and runs them in this process. Prepare is safe for concurrent use.
 type Service struct {
 	Home      *home.Home
 	Store     *store.Store
 	Admission *task.Admission
-	Engine    *dispatch.Engine // for Run not registered yet; its runner's Observe and OneShot are taken over
+	Engine    *dispatch.Engine // for Run: it must not be registered yet; its runner's Observe and OneShot are overwritten
 	Clock     clock.Clock
 	Options   Options
-	Streams   []*runrecord.Stream // who hears of the progress of a Run
+	Streams   []*runrecord.Stream // listeners for the progress of a Run
 
 	mu       sync.Mutex
 	found    *runtimepkg.Catalog            // guarded by mu
@@ -35,19 +35,19 @@ type Service struct {
 
 // Options are what a caller decides for every request.
 type Options struct {
-	Dir         string   // the project whose packages count; empty: none
-	RuntimeDirs []string // packages, or directories of them, that the caller names
+	Dir         string   // the project whose packages are used; empty: none
+	RuntimeDirs []string // packages, or directories of packages, that the caller names
 	Backend     string   // for requests that name none
-	EnvFile     string   // secrets by name; empty: the one that is configured for the backend
-	Isolation   string   // empty: the one that is configured for the backend, else walls where there are any
-	Hosts       []string // that a contained provider may reach, besides those that are configured
+	EnvFile     string   // secrets by name; empty: the file that is configured for the backend
+	Isolation   string   // empty: what is configured for the backend, else a sandbox if there is one
+	Hosts       []string // hosts that a contained provider may reach, in addition to the configured ones
 
 	Checks                     []deed.Check
 	WriteScope, ProtectedPaths []string // globs
 }
 
-// Prepare makes the task of a request, ready for Store.Enqueue or EnqueueClaimed. A request that cannot be run has a
-// refusal instead, and nothing was started. The error is for what keeps deed from saying either.
+// Prepare makes the task of a request, ready for Store.Enqueue or EnqueueClaimed. For a request that cannot be run it
+// returns a refusal instead, and nothing was started. An error means that deed could determine neither.
 func (s *Service) Prepare(ctx context.Context, req runtimepkg.Request) (row store.NewTask, refusal *homeboy.Outcome, err error) {
 	row, err = s.prepare(ctx, req)
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/deedrun/deed/internal/compat/homeboy/packaged"
 )
 
-// The codes of refusals that neither a selection nor the driver has. Programs decide on these.
+// The codes of refusals that come neither from a selection nor from the driver. Programs decide by these.
 const (
 	RequirementsInvalid  = "agent_task.capability_requirements_invalid"
 	RunnerCapability     = "agent_task.runner_capability_unavailable"
@@ -28,7 +28,7 @@ const (
 )
 
 const (
-	unknownTask           = "unknown-task" // what outcomes call a task whose request has no id
+	unknownTask           = "unknown-task" // the task id in outcomes of requests without an id
 	maxDirtyFilesNamed    = 20
 	maxReasonsInASentence = 10
 )
@@ -37,10 +37,10 @@ const (
 type Refusal struct {
 	Code    string
 	Class   homeboy.FailureClass
-	Status  homeboy.OutcomeStatus // empty: what the class makes of it
+	Status  homeboy.OutcomeStatus // empty: derived from the class
 	Message string
 	Remedy  string
-	Faults  fault.Faults   // each is told with its path
+	Faults  fault.Faults   // each is reported with its path
 	Data    map[string]any // for programs
 	Infra   bool           // this machine is at fault, and not the request
 }
@@ -52,7 +52,7 @@ func (r *Refusal) Error() string {
 	return r.Message + " (" + r.Remedy + ")"
 }
 
-// Outcome tells the refusal as the outcome of a task.
+// Outcome returns the refusal as the outcome of a task.
 func (r *Refusal) Outcome(taskID string) homeboy.Outcome {
 	if strings.TrimSpace(taskID) == "" {
 		taskID = unknownTask
@@ -84,7 +84,7 @@ func with(object homeboy.Value, members map[string]any) homeboy.Value {
 	return mustValue(all)
 }
 
-// mustValue writes what deed made itself, which can always be written.
+// mustValue encodes what deed built itself, which can always be encoded.
 func mustValue(v any) homeboy.Value {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -106,7 +106,7 @@ func invalid(faults fault.Faults) *Refusal {
 	return &Refusal{Code: packaged.CodeRequestInvalid, Class: homeboy.ClassInvalidInput, Message: "the request cannot be used: " + strings.Join(all, "; "), Faults: faults}
 }
 
-// refusalOf reads an error as a refusal. What is none keeps deed from answering, and is the caller's to tell.
+// refusalOf reads an error as a refusal. Any other error keeps deed from answering, and the caller has to report it.
 func refusalOf(err error) (*Refusal, bool) {
 	var (
 		own     *Refusal

@@ -12,15 +12,15 @@ import (
 
 // The classes of remarks.
 const (
-	WithoutEffect    = "deed.without_effect"   // the provider gets it, and deed does nothing about it
+	WithoutEffect    = "deed.without_effect"   // the provider gets it, and deed itself ignores it
 	NotContained     = "deed.not_contained"    // the provider ran with the rights of deed's user
 	BackendByDefault = "deed.default_backend"  // the request named none
-	LimitLowered     = "deed.limit_lowered"    // no attempt may run for longer
-	ReaderLiberty    = "deed.request_repaired" // a spelling of the wild
+	LimitLowered     = "deed.limit_lowered"    // no attempt may run longer
+	ReaderLiberty    = "deed.request_repaired" // a spelling seen in the wild
 )
 
-// remarks says of each field of a request that deed does nothing about it, and what else a caller should know of how it was
-// run. It depends on what is stored alone, so that an outcome that is rebuilt says the same.
+// remarks lists the fields of a request that deed ignores, and what else a caller should know about how it was run.
+// It depends only on what is stored, so a rebuilt outcome has the same remarks.
 func remarks(q homeboy.Request, isolation string) []homeboy.Diagnostic {
 	var out []homeboy.Diagnostic
 	say := func(class, path, format string, args ...any) {
@@ -63,7 +63,7 @@ func remarks(q homeboy.Request, isolation string) []homeboy.Diagnostic {
 	return out
 }
 
-// backendFrom is the file that named the backend of a request that named none.
+// backendFrom is the file that named the backend, for a request that named none.
 func backendFrom(q homeboy.Request) string {
 	var m struct {
 		Deed struct {

@@ -12,13 +12,13 @@ import (
 	"github.com/deedrun/deed/internal/evidence/runrecord"
 )
 
-// Run answers one request. There is always an outcome; exit is what a command ends with. When ctx ends, the run is
-// cancelled, settled with its evidence, and told as such.
+// Run answers one request. There is always an outcome; exit is the exit code of a command. When ctx ends, the run is
+// cancelled, settled with its evidence, and reported as cancelled.
 func (s *Service) Run(ctx context.Context, req runtimepkg.Request) (o homeboy.Outcome, exit int) {
 	r := &run{Service: s}
 	o, err := r.do(ctx, req)
 	if err != nil {
-		return Unbegun(ctx, req.TaskID, err)
+		return NotStarted(ctx, req.TaskID, err)
 	}
 	for _, w := range req.Warnings {
 		o.Diagnostics = append(o.Diagnostics, homeboy.Diagnostic{Class: ReaderLiberty, Message: w.String()})
@@ -26,8 +26,8 @@ func (s *Service) Run(ctx context.Context, req runtimepkg.Request) (o homeboy.Ou
 	return o, r.exit(ctx, o)
 }
 
-// Unbegun is the outcome, and the exit code, of a request that came to no settled attempt.
-func Unbegun(ctx context.Context, taskID string, err error) (homeboy.Outcome, int) {
+// NotStarted returns the outcome, and the exit code, of a request that led to no settled attempt.
+func NotStarted(ctx context.Context, taskID string, err error) (homeboy.Outcome, int) {
 	if ctx.Err() != nil {
 		o := (&Refusal{Code: "agent_task.cancelled", Class: homeboy.ClassUnknown, Status: homeboy.Cancelled, Message: "deed was told to stop before the provider ran"}).Outcome(taskID)
 		o.FailureClassification = ""
@@ -42,13 +42,13 @@ func Unbegun(ctx context.Context, taskID string, err error) (homeboy.Outcome, in
 	return (&Refusal{Code: "agent_task." + string(failure.ClassOf(err)), Class: homeboy.ClassTransient, Message: err.Error()}).Outcome(taskID), failure.ExitInfra
 }
 
-// A run is one request under way.
+// A run is one request in progress.
 type run struct {
 	*Service
 	job *oneshot.Run
 
-	class   failure.Class
-	unheard bool // the provider left no answer
+	class    failure.Class
+	noAnswer bool // the provider left no answer
 }
 
 func (r *run) exit(ctx context.Context, o homeboy.Outcome) int {
@@ -58,7 +58,7 @@ func (r *run) exit(ctx context.Context, o homeboy.Outcome) int {
 	case o.Status == homeboy.Cancelled && ctx.Err() != nil:
 		return failure.ExitInterrupted
 	}
-	if r.class != failure.None && (wordOf(string(r.class)).own || r.unheard) {
+	if r.class != failure.None && (wordOf(string(r.class)).own || r.noAnswer) {
 		return ending.OfClass(r.class).Exit
 	}
 	return failure.ExitNotDone
@@ -88,8 +88,8 @@ func (r *run) do(ctx context.Context, req runtimepkg.Request) (none homeboy.Outc
 		return none, err
 	}
 	r.class = failure.Class(res.Settlement.Class)
-	o, said, err := rebuild(bg, r.Store, r.Home, r.job.Claim.Ref.AttemptID)
-	r.unheard = !said
+	o, answered, err := rebuild(bg, r.Store, r.Home, r.job.Claim.Ref.AttemptID)
+	r.noAnswer = !answered
 	if err != nil {
 		r.close(bg, evidence.RunFailed, err.Error(), res.BundleDir)
 		return none, failure.New(failure.Infra, "read what the attempt left", err, "")

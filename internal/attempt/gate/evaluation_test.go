@@ -33,15 +33,15 @@ type toy struct {
 
 var toyTest = regexp.MustCompile(`(?m)^func (Test\w+)\(.*\{(.*)\}$`)
 
-func (y *toy) Run(_ context.Context, c deed.Check, room string, _ bool) Ran {
+func (y *toy) Run(_ context.Context, c deed.Check, room string, _ bool) RunResult {
 	y.runs = append(y.runs, filepath.Base(room))
 	tree := Tree(room)
 	main, err := os.ReadFile(filepath.Join(tree, "main.go"))
 	if err != nil {
-		return Ran{Result: deed.CheckResult{Status: deed.CheckError, Tail: err.Error()}}
+		return RunResult{Result: deed.CheckResult{Status: deed.CheckError, Tail: err.Error()}}
 	}
 	if y.broken != "" && strings.Contains(string(main), y.broken) {
-		return Ran{Result: deed.CheckResult{Name: CheckName(c), Status: deed.CheckError}, Report: &runner.Report{
+		return RunResult{Result: deed.CheckResult{Name: CheckName(c), Status: deed.CheckError}, Report: &runner.Report{
 			Schema: runner.SchemaReport, Capability: runner.Test, Status: runner.StatusError, Failure: &runner.Failure{Mode: helper.ModeFatal, Summary: "it does not compile"},
 		}}
 	}
@@ -76,7 +76,7 @@ func (y *toy) Run(_ context.Context, c deed.Check, room string, _ bool) Ran {
 	if y.lie != nil {
 		y.lie(strings.HasSuffix(room, treeBase), r)
 	}
-	return Ran{Result: deed.CheckResult{Name: CheckName(c), Status: deed.CheckPassed, Extension: "toy", DurationMS: 1}, Report: r}
+	return RunResult{Result: deed.CheckResult{Name: CheckName(c), Status: deed.CheckPassed, Extension: "toy", DurationMS: 1}, Report: r}
 }
 
 func (y *toy) Base(_ context.Context, c deed.Check) (BaseRun, bool) {
@@ -84,7 +84,7 @@ func (y *toy) Base(_ context.Context, c deed.Check) (BaseRun, bool) {
 	return b, ok
 }
 
-func (y *toy) Adopt(string) {}
+func (y *toy) KeepCaches(string) {}
 
 func (y *toy) KeepBase(_ context.Context, c deed.Check, b BaseRun) {
 	if y.cached == nil {
@@ -364,7 +364,7 @@ func TestInputsOfACommand(t *testing.T) {
 
 func TestAskThatIsNotAnswered(t *testing.T) {
 	t.Parallel()
-	k := &checking{check: deed.Check{Capability: runner.Test, OnChangedInputs: deed.InputsAsk}}
+	k := &evaluation{check: deed.Check{Capability: runner.Test, OnChangedInputs: deed.InputsAsk}}
 	k.result.ChangedInputs = []deed.ChangedInput{{Path: "a_test.go", Status: "modified"}}
 	asked := errors.New("asked")
 	k.Ask = func(context.Context, deed.Check, Question) (bool, string, error) { return false, "", asked }

@@ -10,23 +10,25 @@ import (
 	"github.com/deedrun/deed/contract/fault"
 )
 
-// maxPasses bounds how often a request is read without what was wrong with it: a rule may only see its members once others are gone.
+// maxPasses bounds how often a request is read again without its faulty parts: a rule may only see its members once
+// others are gone.
 const maxPasses = 5
 
-// A Sounding is what is right of a request: all of it, or for one that Read refuses the request without what is at fault. That is an entry of
-// a list, a member of an object, or else a whole member of the request. A goal that is at fault is empty.
-type Sounding struct {
+// A Partial is the valid part of a request: all of it, or, if Read refuses the request, the request without what is
+// faulty. That can be an entry of a list, a member of an object, or else a whole member of the request. A faulty goal
+// becomes empty.
+type Partial struct {
 	Request codebox.TaskRequest
-	Without []string // the paths of what is left out, as they were written
+	Without []string // the paths of what was left out, as in the original request
 
-	left map[string][]int // by the path of a list: which of its entries are left
+	left map[string][]int // by the path of a list: the original indices of the entries that remain
 }
 
-// Sound looks for what is right of a request. It reports false for a text of which nothing is.
-func Sound(data []byte) (Sounding, bool) {
+// ValidPart returns the valid part of a request. It reports false for a text that has none.
+func ValidPart(data []byte) (Partial, bool) {
 	d := &document{root: fault.Root}
 	if json.Unmarshal(data, &d.outer) != nil || d.outer == nil {
-		return Sounding{}, false
+		return Partial{}, false
 	}
 	var name string
 	_ = json.Unmarshal(d.outer["schema"], &name) // anything else counts as a task input
@@ -43,7 +45,7 @@ func Sound(data []byte) (Sounding, bool) {
 		before := len(d.Without)
 		d.dropAll(fault.Of(err))
 		if pass == maxPasses || pass > 0 && len(d.Without) == before {
-			return Sounding{}, false
+			return Partial{}, false
 		}
 		d.Request, err = read(d.text())
 	}
@@ -51,11 +53,11 @@ func Sound(data []byte) (Sounding, bool) {
 	if d.lacks(fault.Field(d.root, "goal")) {
 		d.Request.Goal = ""
 	}
-	return d.Sounding, true
+	return d.Partial, true
 }
 
-// Place returns where that stood in the request as it was written which has this path in what is left of it.
-func (s Sounding) Place(path string) string {
+// Place returns the path in the original request of what has this path in the valid part.
+func (s Partial) Place(path string) string {
 	path = s.Request.Origins.Place(path)
 	for list, entries := range s.left {
 		index, rest, ok := entry(path, list)
@@ -66,13 +68,14 @@ func (s Sounding) Place(path string) string {
 	return path
 }
 
-// Lacks reports whether something at or below this path of the request was left out: what refers to it may miss what is there.
-func (s Sounding) Lacks(path string) bool {
+// Lacks reports whether something at or below this path of the request was left out: what refers to it may not find
+// it.
+func (s Partial) Lacks(path string) bool {
 	path = s.Request.Origins.Place(path)
 	return slices.ContainsFunc(s.Without, func(at string) bool { return Below(at, path) })
 }
 
-func (s Sounding) lacks(path string) bool { return slices.Contains(s.Without, path) }
+func (s Partial) lacks(path string) bool { return slices.Contains(s.Without, path) }
 
 // Below reports whether a path is that of a member, or of something in it.
 func Below(path, member string) bool {
@@ -80,7 +83,7 @@ func Below(path, member string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// entry takes a path below a list apart: which entry, and what follows.
+// entry splits a path below a list: the index of the entry, and the rest.
 func entry(path, list string) (index int, rest string, ok bool) {
 	in, ok := strings.CutPrefix(path, list+"[")
 	digits, rest, found := strings.Cut(in, "]")
@@ -88,14 +91,14 @@ func entry(path, list string) (index int, rest string, ok bool) {
 	return index, rest, ok && found && err == nil && index >= 0
 }
 
-// A document is a request from which members are taken.
+// A document is a request from which members are removed.
 type document struct {
-	Sounding
-	outer, inner map[string]json.RawMessage // the text, and the task input in it: the same map, unless it is wrapped
+	Partial
+	outer, inner map[string]json.RawMessage // the whole request, and the task input in it: the same map, unless it is wrapped
 	root         string                     // the path of the task input
 }
 
-// text is what is left of it.
+// text encodes what is left.
 func (d *document) text() []byte {
 	if d.root != fault.Root {
 		d.outer["task_input"] = mustJSON(d.inner)
@@ -103,7 +106,8 @@ func (d *document) text() []byte {
 	return mustJSON(d.outer)
 }
 
-// dropAll takes out what faults name, each thing once. Entries of a list go last to first, since each moves those behind it.
+// dropAll removes what faults name, each thing once. Entries of a list go last to first, since each removal moves
+// those after it.
 func (d *document) dropAll(faults fault.Faults) {
 	type named struct {
 		f     fault.Fault
@@ -129,7 +133,8 @@ func (d *document) dropAll(faults fault.Faults) {
 	}
 }
 
-// find returns the member that a path leads through: what it is taken from, its name, its path, and what follows as a path from there.
+// find returns the member that a path leads through: the map that holds it, its name, its path, and the rest as a
+// path from there.
 func (d *document) find(path string) (from map[string]json.RawMessage, name, member, rest string) {
 	root, from := fault.Root, d.outer
 	name, rest, _ = fault.Head(path)
@@ -140,7 +145,7 @@ func (d *document) find(path string) (from map[string]json.RawMessage, name, mem
 	return from, name, fault.Field(root, name), rest
 }
 
-// drop takes out what a fault names, as little of it as may help: the entry or the member of a member, else the whole member.
+// drop removes what a fault names, as little as may help: the entry or the member of a member, else the whole member.
 func (d *document) drop(f fault.Fault) {
 	from, name, member, rest := d.find(f.Path)
 	switch {
@@ -161,7 +166,7 @@ func (d *document) drop(f fault.Fault) {
 	d.Without = append(d.Without, member)
 }
 
-// dropPart takes out an entry or a member of a member. It reports false when there is none.
+// dropPart removes an entry or a member of a member. It reports false if there is none.
 func (d *document) dropPart(from map[string]json.RawMessage, name, member, rest string) bool {
 	if i, _, ok := entry(rest, fault.Root); ok {
 		var list []json.RawMessage
@@ -195,8 +200,8 @@ func (d *document) dropPart(from map[string]json.RawMessage, name, member, rest 
 	return true
 }
 
-// Secrets returns the names in the request's secret_env that are names, whatever else is wrong with the request: their values are not to be
-// repeated in any answer to it.
+// Secrets returns the valid names in the request's secret_env, whatever else is wrong with the request: their values
+// must not be repeated in any answer to it.
 func Secrets(data []byte) []string {
 	t, err := parse(data)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSound(t *testing.T) {
+func TestValidPart(t *testing.T) {
 	t.Parallel()
 	const head, wrapper = `{"schema":"wp-codebox/task-input/v1",`, `{"schema":"wp-codebox/agent-task-run-request/v1",`
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestSound(t *testing.T) {
 		{"wrapped, on both", wrapper + `"task_id":"t","x":1,"task_input":` + head + `"goal":" ","x":1}}`, "", "t", "$.x $.task_input.x $.task_input.goal"},
 		{"wrapped around nothing", wrapper + `"task_id":"t","task_input":[1]}`, "", "t", "$.task_input $.task_input.schema $.task_input.goal"},
 	} {
-		got, ok := Sound([]byte(c.request))
+		got, ok := ValidPart([]byte(c.request))
 		req, without := got.Request, got.Without
 		if c.without == "many" {
 			if len(without) != 250 {
@@ -45,21 +45,21 @@ func TestSound(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "null", "[]", `{"schema":`, head + `"goal":"g",` + many(1000) + `}`} {
-		if _, ok := Sound([]byte(text)); ok {
+		if _, ok := ValidPart([]byte(text)); ok {
 			t.Errorf("something is left of %.80s", text)
 		}
 	}
 }
 
 // What is found in the rest of a request is named by the place where it was written.
-func TestSoundingPlaces(t *testing.T) {
+func TestPartialPlaces(t *testing.T) {
 	t.Parallel()
 	const mounts = `"mounts":[{"x":1},{"source":"/a","target":"/a"},{"x":1},{"source":"/b","target":"/b"}],"runtime_stack_mounts":[{"x":1},{"source":"/c","target":"/c"}],"secret_env":["A","A"]`
 	for root, request := range map[string]string{
 		"$":            `{"schema":"wp-codebox/task-input/v1","goal":"g",` + mounts + `}`,
 		"$.task_input": `{"schema":"wp-codebox/agent-task-run-request/v1","task_input":{"schema":"wp-codebox/task-input/v1","goal":"g",` + mounts + `}}`,
 	} {
-		s, ok := Sound([]byte(request))
+		s, ok := ValidPart([]byte(request))
 		if !ok || len(s.Request.Mounts) != 2 || len(s.Request.RuntimeStackMounts) != 1 || len(s.Request.SecretEnv) != 1 {
 			t.Fatalf("%v, %+v", ok, s)
 		}

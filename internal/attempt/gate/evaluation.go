@@ -12,38 +12,39 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// The trees that a check is run on.
+// The trees that a check runs on.
 const (
-	treeBase   = "base"
-	treePinned = "pinned" // the change with the inputs of the check as they were
-	treeLeft   = ""       // the change as the agent left it
+	treeBase      = "base"
+	treePinned    = "pinned" // the change, with the inputs of the check restored from the base
+	treeSubmitted = ""       // the change as the agent submitted it
 )
 
-// A checking is one check on its way to a result.
-type checking struct {
+// An evaluation takes one check to its result: it runs the check on the trees that are needed and collects the
+// grounds.
+type evaluation struct {
 	Input
 	check deed.Check
 	index int
 	base  BaseRun
 
-	supports []string // changed files that supported tests, as they were
-	added    []string // new tests that run in one process with others, and so could make them pass
-	inner    []string // changed sources of which the change edits the tests in them
-	besides  bool     // it edits more of one of them than that
+	supportFiles []string // changed files outside the usual test paths that, on the base, served tests
+	addedTests   []string // new tests that share a process with old ones, and so could make those pass
+	innerTests   []string // changed sources whose inline tests the change edits
+	editsMore    bool     // the change also edits such a source outside its inline tests
 
-	pinned  *runner.Report // of the change with the inputs of the check as they were, once that has been run
+	pinned  *runner.Report // the report of the pinned tree, once it has run
 	result  deed.CheckResult
 	grounds []ground
-	decided bool // a run did not pass: what it left is the result's
+	decided bool // a run did not pass: the result keeps the details of that run
 	rooms   []string
 }
 
-func unrun(c deed.Check) deed.CheckResult {
+func notRun(c deed.Check) deed.CheckResult {
 	return deed.CheckResult{Name: CheckName(c), Command: Argv(c), Status: deed.CheckError, ExitCode: -1, Capability: c.Capability, Hidden: c.Hidden, Advisory: c.Advisory}
 }
 
 // clear removes the rooms of the check.
-func (k *checking) clear() (err error) {
+func (k *evaluation) clear() (err error) {
 	for _, r := range k.rooms {
 		err = errors.Join(err, workspace.Remove(r))
 	}
@@ -51,22 +52,22 @@ func (k *checking) clear() (err error) {
 	return err
 }
 
-// check runs one check on every tree that it needs and adds what follows.
+// check evaluates one check and adds its result, reasons and notes to the verdict.
 func (v *verdict) check(ctx context.Context, in Input, i int, c deed.Check) (err error) {
-	k := &checking{Input: in, check: c, index: i, result: unrun(c)}
+	k := &evaluation{Input: in, check: c, index: i, result: notRun(c)}
 	k.Refused = len(v.reasons) > 0
 	defer func() { err = errors.Join(err, k.clear()) }()
 	err = k.run(ctx)
 	switch {
 	case ctx.Err() != nil:
 		if err != nil && k.result.Status == deed.CheckPassed {
-			k.result.Status = deed.CheckError // on some trees, and not on all
+			k.result.Status = deed.CheckError // it passed on some trees, and not all were run
 		}
 		v.checks = append(v.checks, k.result)
 		return context.Cause(ctx)
 	case errors.Is(err, errFiles):
 		k.result.Status = deed.CheckError
-		k.against(CodePinnedInput, "", "could not be run: %v", err)
+		k.reject(CodePinnedInput, "", "could not be run: %v", err)
 	case err != nil:
 		return err
 	case k.refused() && k.result.Status == deed.CheckPassed:
@@ -91,9 +92,9 @@ func (v *verdict) check(ctx context.Context, in Input, i int, c deed.Check) (err
 	return nil
 }
 
-func (k *checking) run(ctx context.Context) error {
+func (k *evaluation) run(ctx context.Context) error {
 	if k.Runner == nil {
-		k.against(CodeCheckError, "", "could not be run: nothing here runs checks")
+		k.reject(CodeCheckError, "", "could not be run: nothing here runs checks")
 		return nil
 	}
 	if err := k.runBase(ctx); err != nil || ctx.Err() != nil {
@@ -101,20 +102,20 @@ func (k *checking) run(ctx context.Context) error {
 	}
 	var err error
 	if k.check.Capability == "" || k.check.Capability == runner.Test {
-		if k.supports, err = k.support(); err != nil {
+		if k.supportFiles, err = k.support(); err != nil {
 			return err
 		}
 		if len(k.check.Inputs) == 0 {
-			if k.inner, err = k.inline(); err != nil {
+			if k.innerTests, err = k.findInnerTests(); err != nil {
 				return err
 			}
 		}
 	}
-	if k.result.ChangedInputs, err = changedInputs(k.check, k.inputs(), k.open(), k.Patch, baseFiles{k.asItWas, func(path string) bool { return k.Manifest.Find(path) != nil }}); err != nil {
+	if k.result.ChangedInputs, err = changedInputs(k.check, k.inputs(), k.unprotectedChanges(), k.Patch, baseFiles{k.readBase, func(path string) bool { return k.Manifest.Find(path) != nil }}); err != nil {
 		return err
 	}
 	k.result.ChangedInputs = append(k.result.ChangedInputs, k.changedInner()...)
-	k.added = k.newTests()
+	k.addedTests = k.newTests()
 	trees, allowed, err := k.trees(ctx)
 	if err != nil {
 		return err
@@ -122,8 +123,8 @@ func (k *checking) run(ctx context.Context) error {
 	k.result.Status = deed.CheckPassed
 	found := map[string][]ground{}
 	for _, tree := range trees {
-		r, grounds, err := k.on(ctx, tree, allowed)
-		k.take(r, grounds)
+		r, grounds, err := k.runOn(ctx, tree, allowed)
+		k.mergeResult(r, grounds)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -132,30 +133,31 @@ func (k *checking) run(ctx context.Context) error {
 		}
 		found[tree] = grounds
 	}
-	left, ran := found[treeLeft]
-	if ran && !counted(left) {
-		if left, err = k.control(ctx); err != nil {
+	submitted, ran := found[treeSubmitted]
+	if ran && !counted(submitted) {
+		if submitted, err = k.control(ctx); err != nil {
 			return err
 		}
-		found[treeLeft] = append(found[treeLeft], left...)
+		found[treeSubmitted] = append(found[treeSubmitted], submitted...)
 	}
 	return k.weigh(ctx, trees, found)
 }
 
-// open are the changes that have an effect on some tree: what is protected is as it was on all.
-func (k *checking) open() workspace.ChangeSet {
+// unprotectedChanges are the changes that reach the trees at all: protected files are restored from the base in each
+// of them.
+func (k *evaluation) unprotectedChanges() workspace.ChangeSet {
 	return workspace.ChangeSet{Changes: slices.DeleteFunc(slices.Clone(k.Changes.Changes), func(c workspace.Change) bool { return matchAny(k.Spec.ProtectedPaths, c.Path) })}
 }
 
-func (k *checking) refused() bool { return counted(k.grounds) }
+func (k *evaluation) refused() bool { return counted(k.grounds) }
 
-func (k *checking) against(code, subject, format string, a ...any) {
+func (k *evaluation) reject(code, subject, format string, a ...any) {
 	k.grounds = append(k.grounds, ground{code: code, subject: subject, message: fmt.Sprintf(format, a...)})
 }
 
-// on runs the check on one tree of base and patch and holds it against the base.
-func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.CheckResult, []ground, error) {
-	room, err := k.room(ctx, tree, k.pins(tree))
+// runOn runs the check on one changed tree and compares the outcome with the base.
+func (k *evaluation) runOn(ctx context.Context, tree string, allowed bool) (deed.CheckResult, []ground, error) {
+	room, err := k.makeRoom(ctx, tree, k.pins(tree))
 	if err != nil {
 		return k.result, nil, err
 	}
@@ -164,7 +166,7 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.Chec
 		return k.result, nil, err
 	}
 	ran := k.Runner.Run(ctx, k.check, room, false)
-	seen := testify(ran.Report, ws, runner.CasePassed)
+	seen := takeWitnesses(ran.Report, ws, runner.CasePassed)
 	if err := k.keep(tree, ran); err != nil {
 		return ran.Result, nil, err
 	}
@@ -172,12 +174,12 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.Chec
 	if ctx.Err() != nil {
 		return r, k.byExit(ran), context.Cause(ctx)
 	}
-	unrun, err := k.unrun(tree, ran)
+	notRun, err := k.programsNotRun(tree, ran)
 	if err != nil {
 		return r, nil, err
 	}
-	if r.Status == deed.CheckTimeout || !k.tells(ran) {
-		return r, append(k.byExit(ran), unrun...), nil
+	if r.Status == deed.CheckTimeout || !k.hasReport(ran) {
+		return r, append(k.byExit(ran), notRun...), nil
 	}
 	m := comparer{check: k.check, base: k.base.Report, pinned: k.pinned, after: ran.Report, unstable: setOf(k.base.Unstable), allowed: allowed}
 	comparison, grounds := compare(m)
@@ -200,10 +202,10 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.Chec
 	if tree == treePinned {
 		k.pinned = ran.Report
 	}
-	grounds = append(append(grounds, k.unfinished(ran)...), unrun...)
+	grounds = append(append(grounds, k.unfinished(ran)...), notRun...)
 	r.Comparison, r.Witnesses = &comparison, len(ws)
 	if !counted(grounds) && len(seen) < len(ws) {
-		grounds = append(grounds, unseen(ws, seen, "reported as passed"))
+		grounds = append(grounds, witnessGround(ws, seen, "reported as passed"))
 	}
 	r.Status = deed.CheckPassed // the comparison decides: old failures may not count
 	if counted(grounds) {
@@ -215,26 +217,28 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.Chec
 	return r, grounds, nil
 }
 
-// tells reports whether a run has a report to be held against the base. A command has one when tests were seen by name.
-func (k *checking) tells(ran Ran) bool {
+// hasReport reports whether a run has a report that can be compared with the base. A command has one if tests were
+// seen by name.
+func (k *evaluation) hasReport(ran RunResult) bool {
 	return ran.Report != nil && (k.check.Capability != "" || len(ran.Report.TestCases) > 0)
 }
 
-// byExit judges a run that has no report by how it ended. A command that showed tests on the base and shows none now has not run
-// them, whatever it ended with.
-func (k *checking) byExit(ran Ran) []ground {
+// byExit judges a run without a usable report by how it ended. A command that showed tests on the base and shows none
+// now did not run them, whatever its exit code.
+func (k *evaluation) byExit(ran RunResult) []ground {
 	list := ended(ran)
 	switch {
 	case len(list) == 0 && k.check.Capability == "" && k.base.named():
 		list = append(list, ground{code: CodeReportMissing, message: fmt.Sprintf("ended with exit code 0 and no test was seen to run, and on the base it ran %d", len(k.base.Report.TestCases))})
 	case ran.Result.Status == deed.CheckFailed && ran.Ended == nil && k.base.Status == runner.StatusFailed && k.check.RequirePass != nil && !*k.check.RequirePass:
-		list = notes(list) // as on the base, and that is nobody's business here
+		list = notes(list) // it failed on the base too, and the check asks to ignore that
 	}
 	return append(list, k.unfinished(ran)...)
 }
 
-// unfinished are the runners that began a report and did not end it, where they did on the base: code ended the process.
-func (k *checking) unfinished(ran Ran) []ground {
+// unfinished are the test runners that began a report and did not finish it, though on the base all did: some code
+// ended the process early.
+func (k *evaluation) unfinished(ran RunResult) []ground {
 	if k.check.Capability != "" || len(k.base.Faults) > 0 || ran.Result.Status == deed.CheckFailed {
 		return nil
 	}
@@ -253,14 +257,15 @@ func setOf(list []string) map[string]bool {
 	return out
 }
 
-// maxRepeated bounds for how many failures a check is run again, and maxRepeats how often: a test that fails once in five runs would
-// else refuse one honest change in twenty-five.
+// A check is run again for at most maxRepeated new failures, and at most maxRepeats times. Without this, a test that
+// fails once in five runs would reject one honest change in twenty-five.
 const (
 	maxRepeated = 10
 	maxRepeats  = 2
 )
 
-// newlyFailing names the tests that alone stand against the work; nil where something else does, or where they are many.
+// newlyFailing returns the new failures if nothing else counts against the work; nil if something else does, or if
+// there are too many.
 func newlyFailing(c deed.CheckComparison, grounds []ground) []string {
 	var out []string
 	for _, g := range grounds {
@@ -278,8 +283,9 @@ func newlyFailing(c deed.CheckComparison, grounds []ground) []string {
 	return out
 }
 
-// repeat runs the check once more and returns which of the tests pass now: what fails once and passes once proves nothing.
-func (k *checking) repeat(ctx context.Context, tree string, ids []string) ([]string, error) {
+// repeat runs the check once more and returns which of the tests pass now. A test that fails once and passes once
+// proves nothing.
+func (k *evaluation) repeat(ctx context.Context, tree string, ids []string) ([]string, error) {
 	at := Tree(k.roomPath(tree))
 	if err := workspace.Remove(at); err != nil {
 		return nil, err
@@ -296,8 +302,8 @@ func (k *checking) repeat(ctx context.Context, tree string, ids []string) ([]str
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return now[id].Status != runner.CasePassed }), nil
 }
 
-// grade says what a check that passed proves.
-func (k *checking) grade() {
+// grade sets what a check that passed proves.
+func (k *evaluation) grade() {
 	r := &k.result
 	r.Observed = deed.ObservedExitCode
 	switch {
@@ -315,19 +321,19 @@ func (k *checking) grade() {
 		return
 	}
 	passes := r.Comparison == nil || r.Comparison.Counts["still_failing"]+r.Comparison.Counts["unchanged"] == 0
-	told := k.base.named() && tally(k.base.Report.TestCases).Failed > 0 // by name, and none of them is fixed
-	if k.base.Status == runner.StatusFailed && passes && !told && !k.excused() {
+	failuresNamed := k.base.named() && tally(k.base.Report.TestCases).Failed > 0 // failures were seen by name, and none of them is fixed
+	if k.base.Status == runner.StatusFailed && passes && !failuresNamed && !k.excused() {
 		r.Grade = deed.GradeFixed
 	}
 }
 
-// excused reports whether the check failed and that did not count.
-func (k *checking) excused() bool {
+// excused reports whether a failure was found and did not count.
+func (k *evaluation) excused() bool {
 	return slices.ContainsFunc(k.grounds, func(g ground) bool { return g.note && (g.code == CodeCheckFailed || g.code == CodeTestsUnstable) })
 }
 
-// take takes over how a run ended. That of the first that did not pass stays.
-func (k *checking) take(r deed.CheckResult, grounds []ground) {
+// mergeResult takes over how a run ended. The first run that did not pass keeps its place in the result.
+func (k *evaluation) mergeResult(r deed.CheckResult, grounds []ground) {
 	to := &k.result
 	to.DurationMS += r.DurationMS
 	if !k.decided {
@@ -341,13 +347,13 @@ func (k *checking) take(r deed.CheckResult, grounds []ground) {
 	k.decided = k.decided || counted(grounds)
 }
 
-// counted reports whether there is a ground against the work.
+// counted reports whether any ground counts against the work.
 func counted(list []ground) bool {
 	return slices.ContainsFunc(list, func(g ground) bool { return !g.note })
 }
 
-// ended judges a run that has no report by how it ended.
-func ended(ran Ran) []ground {
+// ended judges a run without a report by how it ended.
+func ended(ran RunResult) []ground {
 	r := ran.Result
 	switch r.Status {
 	case deed.CheckPassed:
@@ -370,8 +376,8 @@ func ended(ran Ran) []ground {
 	return []ground{{code: CodeCheckError, message: "could not be run: " + r.Tail}}
 }
 
-// add adds the grounds of one tree. What was found with the inputs as they were is not said again of the tree as it was left.
-func (k *checking) add(tree string, list []ground) {
+// addGrounds adds the grounds of one tree. What the pinned tree showed already is not repeated for the submitted one.
+func (k *evaluation) addGrounds(tree string, list []ground) {
 	type said struct {
 		code, subject string
 		note          bool
