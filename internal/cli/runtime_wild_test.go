@@ -122,6 +122,9 @@ func sameJSON(t *testing.T, a, b []byte) bool {
 // Packages as others publish them run unchanged: with the words, the paths and the environment that they know.
 func TestRuntimeWildRuns(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("short: runs the deed binary")
+	}
 	w := newWild(t)
 	cli := filepath.Join(w.pkgs, "codex", "test", "cli.cjs")
 	bin := t.TempDir()
