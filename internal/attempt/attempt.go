@@ -202,8 +202,8 @@ type judged struct {
 	checks  []deed.CheckResult // the checks of a decision that was not reached, up to the one that was running
 	limits  []checkLimit       // limits that ended checks
 
-	around   func(ctx context.Context, c deed.Check, room string) gate.RunResult // runs a command on a change; nil: runCheck
-	listener io.Writer                                                           // also gets what a check prints; nil: no listener
+	around   func(ctx context.Context, c deed.Check, room string, base bool) gate.RunResult // how a command is run; nil: runCheck
+	listener io.Writer                                                                      // also gets what a check prints; nil: no listener
 }
 
 // settled is how the attempt ends.

@@ -111,8 +111,8 @@ func (a checker) Run(ctx context.Context, c deed.Check, room string, base bool) 
 	switch {
 	case c.Capability != "":
 		return a.capability(ctx, c, room)
-	case a.around != nil && !base:
-		return a.around(ctx, c, room)
+	case a.around != nil:
+		return a.around(ctx, c, room, base)
 	}
 	return a.runCheck(ctx, c, room)
 }

@@ -33,9 +33,9 @@ type Rerun struct {
 	Verdict deed.Verdict  // as recorded
 	Kind    sandbox.Kind
 
-	// Around is called for each run of a check by command, and may call run; nil: run is always called. The check's
-	// unredacted output also goes to the writer.
-	Around func(ctx context.Context, c deed.Check, run func(ctx context.Context, w io.Writer) deed.CheckResult) deed.CheckResult
+	// Around is called for each run of a check by command, on the base and on the change, and may call run; nil: run is always
+	// called. The check's unredacted output also goes to the writer.
+	Around func(ctx context.Context, c deed.Check, base bool, run func(ctx context.Context, w io.Writer) deed.CheckResult) deed.CheckResult
 }
 
 // ErrBase says that the base of a bundle cannot be rebuilt.
@@ -104,13 +104,13 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 	return out, nil
 }
 
-// watched returns how commands are run on the change; nil: as usual.
-func (a *run) watched(in Rerun) func(context.Context, deed.Check, string) gate.RunResult {
+// watched returns how commands are run; nil: as usual.
+func (a *run) watched(in Rerun) func(context.Context, deed.Check, string, bool) gate.RunResult {
 	if in.Around == nil {
 		return nil
 	}
-	return func(ctx context.Context, c deed.Check, room string) (ran gate.RunResult) {
-		ran.Result = in.Around(ctx, c, func(ctx context.Context, w io.Writer) deed.CheckResult {
+	return func(ctx context.Context, c deed.Check, room string, base bool) (ran gate.RunResult) {
+		ran.Result = in.Around(ctx, c, base, func(ctx context.Context, w io.Writer) deed.CheckResult {
 			a.listener = w
 			defer func() { a.listener = nil }()
 			ran = a.runCheck(ctx, c, room)

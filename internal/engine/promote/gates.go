@@ -181,8 +181,9 @@ func (r *round) judge(g *homeboy.PromotionGate, c deed.Check, v deed.Verdict, re
 	}
 }
 
-// around runs one check by command, and listens to it.
-func (r *round) around(ctx context.Context, c deed.Check, run func(context.Context, io.Writer) deed.CheckResult) deed.CheckResult {
+// around runs one check by command, and listens to it. Only a run on the change is reported; the limit on silence holds for both, since
+// a command that hangs there hangs on the base as well.
+func (r *round) around(ctx context.Context, c deed.Check, base bool, run func(context.Context, io.Writer) deed.CheckResult) deed.CheckResult {
 	name := gate.CheckName(c)
 	if r.skip {
 		r.skipped[name] = true
@@ -191,11 +192,13 @@ func (r *round) around(ctx context.Context, c deed.Check, run func(context.Conte
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s := newSink(func(line string) {
-		if r.Progress != nil && !c.Hidden {
+		if r.Progress != nil && !c.Hidden && !base {
 			r.Progress(name, line)
 		}
 	})
-	r.sinks[name] = s
+	if !base {
+		r.sinks[name] = s
+	}
 	if r.Idle > 0 {
 		timer := time.AfterFunc(r.Idle, func() { cancel(errNoProgress) })
 		defer timer.Stop()
@@ -208,10 +211,15 @@ func (r *round) around(ctx context.Context, c deed.Check, run func(context.Conte
 	case res.Status == deed.CheckTimeout || cause == nil:
 	case errors.Is(cause, errNoProgress):
 		s.ended = homeboy.GateNoProgress
+		if base {
+			res.Status = deed.CheckTimeout // it is there what it will be on the change: too slow
+		}
 	default:
 		s.ended = homeboy.GateCancelled
 	}
-	r.skip = res.Status != deed.CheckPassed && !c.Advisory
+	if !base {
+		r.skip = res.Status != deed.CheckPassed && !c.Advisory
+	}
 	return res
 }
 

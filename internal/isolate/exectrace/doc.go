@@ -19,6 +19,6 @@
 //
 // # What is not seen
 //
-// Files that a program reads by itself: sourced scripts, imported modules, included makefiles. Programs of 32 bits. What is
-// executed after the command itself has ended.
+// Files that a program reads by itself: sourced scripts, imported modules, included makefiles. Programs of 32 bits. What a
+// process that is left behind executes after the command itself has ended: that fails (ENOSYS), and the process is ended anyway.
 package exectrace
