@@ -187,11 +187,7 @@ func deedOf(ctx context.Context, binary string) (deedFacts, error) {
 }
 
 // newResult puts the document together.
-func newResult(ctx context.Context, binary string, projects []*project, skipped map[string]string, all []outcome) (result, error) {
-	d, err := deedOf(ctx, binary)
-	if err != nil {
-		return result{}, err
-	}
+func newResult(ctx context.Context, d deedFacts, projects []*project, skipped map[string]string, all []outcome) (result, error) {
 	c, err := factsOf(projects)
 	if err != nil {
 		return result{}, err

@@ -168,6 +168,10 @@ func (o options) judge(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	d, err := deedOf(ctx, o.deed) // now: the work tree may go on while the trials run
+	if err != nil {
+		return err
+	}
 	start := clock.Start()
 	all, skipped, err := o.perform(ctx, trials, stderr)
 	if err != nil {
@@ -184,7 +188,7 @@ func (o options) judge(ctx context.Context, stdout, stderr io.Writer) error {
 	listWrong(stdout, all, known)
 	listSlow(stdout, all, clock.Since(start))
 	if o.out != "" {
-		if err := o.write(ctx, projects, skipped, all); err != nil {
+		if err := o.write(ctx, d, projects, skipped, all); err != nil {
 			return err
 		}
 	}
@@ -228,8 +232,8 @@ func (o options) perform(ctx context.Context, trials []trial, stderr io.Writer) 
 }
 
 // write writes the signed document.
-func (o options) write(ctx context.Context, projects []*project, skipped map[string]string, all []outcome) error {
-	r, err := newResult(ctx, o.deed, projects, skipped, all)
+func (o options) write(ctx context.Context, d deedFacts, projects []*project, skipped map[string]string, all []outcome) error {
+	r, err := newResult(ctx, d, projects, skipped, all)
 	if err != nil {
 		return err
 	}

@@ -181,3 +181,27 @@ func TestAGradeThatIsAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// A test steers nothing but itself, also where the check runs it as a program; scripts and configuration do.
+func TestWhatSteersACheck(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		check deed.Check
+		path  string
+		want  bool
+	}{
+		{deed.Check{Shell: "python3 test_calc.py"}, "test_calc.py", false},
+		{deed.Check{Shell: "make test"}, "tests/data.txt", false},
+		{deed.Check{Shell: "make test"}, "tests/run", true},
+		{deed.Check{Shell: "make test"}, "Makefile", true},
+		{deed.Check{Shell: "make test"}, "tests/conftest.py", true},
+		{deed.Check{Shell: "cargo test"}, "rustfmt.toml", false},
+		{deed.Check{Capability: runner.Lint}, "rustfmt.toml", true},
+	} {
+		k := &evaluation{check: c.check, base: BaseRun{Programs: []string{"test_calc.py", "tests/run"}}}
+		k.result.ChangedInputs = []deed.ChangedInput{{Path: c.path, Status: "modified"}}
+		if got := k.steered(); got != c.want {
+			t.Errorf("%s for %+v: %v, want %v", c.path, c.check, got, c.want)
+		}
+	}
+}

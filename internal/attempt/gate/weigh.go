@@ -256,8 +256,8 @@ func (k *evaluation) onlyInputs() bool {
 func (k *evaluation) steered() bool {
 	return slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool {
 		name := workspace.FromTextPath(c.Path)
-		if matchAny(testFiles, name) && !matchAny(steeringFiles, name) && !slices.Contains(k.base.Programs, name) {
-			return false
+		if test := matchAny(testNames, name) || matchAny(testFiles, name) && !slices.Contains(k.base.Programs, name); test && !matchAny(steeringFiles, name) {
+			return false // also one that the check runs as a program: python3 test_x.py
 		}
 		if k.check.Capability != runner.Lint && matchAny(formatFiles, name) {
 			return false
