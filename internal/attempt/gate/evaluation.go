@@ -174,12 +174,17 @@ func (k *evaluation) runOn(ctx context.Context, tree string, allowed bool) (deed
 	if ctx.Err() != nil {
 		return r, k.byExit(ran), context.Cause(ctx)
 	}
-	notRun, err := k.programsNotRun(tree, ran)
+	also, err := k.programsNotRun(tree, ran)
 	if err != nil {
 		return r, nil, err
 	}
+	rewritten, err := k.rewritten(ctx, tree)
+	if err != nil {
+		return r, nil, err
+	}
+	also = append(also, rewritten...)
 	if r.Status == deed.CheckTimeout || !k.hasReport(ran) {
-		return r, append(k.byExit(ran), notRun...), nil
+		return r, append(k.byExit(ran), also...), nil
 	}
 	m := comparer{check: k.check, base: k.base.Report, pinned: k.pinned, after: ran.Report, unstable: setOf(k.base.Unstable), allowed: allowed}
 	comparison, grounds := compare(m)
@@ -202,7 +207,7 @@ func (k *evaluation) runOn(ctx context.Context, tree string, allowed bool) (deed
 	if tree == treePinned {
 		k.pinned = ran.Report
 	}
-	grounds = append(append(grounds, k.unfinished(ran)...), notRun...)
+	grounds = append(append(grounds, k.unfinished(ran)...), also...)
 	r.Comparison, r.Witnesses = &comparison, len(ws)
 	if !counted(grounds) && len(seen) < len(ws) {
 		grounds = append(grounds, witnessGround(ws, seen, "reported as passed"))

@@ -68,8 +68,12 @@ func hashFile(path string) (sum [sha256.Size]byte, err error) {
 		return sum, err
 	}
 	defer func() { _ = f.Close() }()
+	return hash(f)
+}
+
+func hash(r io.Reader) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	if _, err := io.Copy(h, r); err != nil {
 		return sum, err
 	}
 	return [sha256.Size]byte(h.Sum(nil)), nil
