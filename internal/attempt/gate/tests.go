@@ -2,7 +2,7 @@ package gate
 
 import "github.com/deedrun/deed/internal/attempt/ending"
 
-// CodeTestsMissing: the task asks for tests, and no check was seen to run one.
+// CodeTestsMissing says that the task asks for tests, and no check was seen to run one.
 const CodeTestsMissing = "tests_missing"
 
 // tests demands that tests ran, if the task asks for them. An exit code is not a test.
