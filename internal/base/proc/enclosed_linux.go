@@ -120,7 +120,7 @@ func (e *enclosure) begin() (err error) {
 	}
 	e.supervisedRun = supervisedRun{
 		s: &supervise{inbox: e.deliveries}, main: pid, wrapper: true, enclosed: true, start: from, grace: e.run.grace,
-		reaper: newReaper(pid, from), tree: &tree{root: pid}, timer: time.NewTimer(time.Hour),
+		reaper: newReaper(pid, from), tree: &tree{root: pid}, timer: unarmedTimer(),
 	}
 	e.reaper.group = pid
 	return nil

@@ -4,9 +4,7 @@ package proc
 
 import "syscall"
 
-func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func groupAttr(group int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true, Pgid: group} }
 
 // guardGroup guards nothing: there is no guard here.
-func guardGroup() (watch func(group int) error, unwatch func(), err error) {
-	return func(int) error { return nil }, func() {}, nil
-}
+func guardGroup() (group int, release func(), err error) { return 0, func() {}, nil }

@@ -30,7 +30,20 @@ type guard struct {
 	pipe int // guarded by mu; -1 when closed. Its end is deed's, whatever ends deed.
 }
 
-func startGuard() (_ *guard, err error) {
+func startGuard() (*guard, error) {
+	return startGuardShell(guardScript, &syscall.SysProcAttr{Setsid: true}) // no signal of a terminal reaches it
+}
+
+// groupScript is what the guard of its own process group does: if its input ends before the word, it kills the group and so itself.
+const groupScript = `trap '' TERM INT HUP QUIT; read -r over || kill -s KILL 0`
+
+// startGroupGuard starts a guard that leads a process group. What is started in that group is guarded from its first instruction on: a
+// guard that had to be told the group would come too late for a deed that dies in between.
+func startGroupGuard() (*guard, error) {
+	return startGuardShell(groupScript, &syscall.SysProcAttr{Setpgid: true})
+}
+
+func startGuardShell(script string, sys *syscall.SysProcAttr) (_ *guard, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("start guard: %w", err)
@@ -49,9 +62,8 @@ func startGuard() (_ *guard, err error) {
 	g := &guard{pipe: fds[1]}
 	// A guard that was stopped by a signal reads nothing: the write must fail, not block.
 	if err = unix.SetNonblock(g.pipe, true); err == nil {
-		g.pid, err = ownProcs.fork(guardShell, []string{"sh", "-c", guardScript}, &syscall.ProcAttr{
-			Dir: "/", Files: []uintptr{uintptr(fds[0]), uintptr(null), uintptr(null)},
-			Sys: &syscall.SysProcAttr{Setsid: true}, // no signal of a terminal reaches it
+		g.pid, err = ownProcs.fork(guardShell, []string{"sh", "-c", script}, &syscall.ProcAttr{
+			Dir: "/", Files: []uintptr{uintptr(fds[0]), uintptr(null), uintptr(null)}, Sys: sys,
 		})
 	}
 	if err != nil {

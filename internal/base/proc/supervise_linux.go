@@ -182,7 +182,7 @@ func (s *supervise) run(in delivery) bool {
 	}
 	r := &supervisedRun{
 		s: s, seq: in.m.Seq, main: pid, wrapper: req.Wrapper, start: start, grace: time.Duration(req.GraceNS),
-		reaper: newReaper(pid, start), tree: &tree{root: os.Getpid()}, timer: time.NewTimer(time.Hour),
+		reaper: newReaper(pid, start), tree: &tree{root: os.Getpid()}, timer: unarmedTimer(),
 	}
 	if err := s.ch.send(message{Op: opStarted, Seq: in.m.Seq, PID: pid}); err != nil {
 		r.abandon()
@@ -250,12 +250,18 @@ type supervisedRun struct {
 	report    doneReport
 }
 
+// unarmedTimer is a timer that does not fire before it is reset.
+func unarmedTimer() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
 // watch waits for the end of the run and brings it about. It returns when there is no process left: wait4 has no
 // child to wait for, and every process of the run has an ancestor that is a child of this process, since orphans
 // become its children.
 func (r *supervisedRun) watch(timeout time.Duration) {
-	r.timer.Stop()
-	defer r.timer.Stop()
+	defer r.timer.Stop() // not before: an abandoned run has armed it
 
 	var timedOut <-chan time.Time
 	if timeout > 0 {

@@ -368,11 +368,10 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 		exit     = Exit{Code: -1}
 		canceled = ctx.Done()
 		broken   = r.broken
-		watchdog = time.NewTimer(time.Hour)
+		watchdog = unarmedTimer()
 		armed    bool
 	)
 	defer watchdog.Stop()
-	watchdog.Stop()
 	if r.spec.Timeout > 0 {
 		watchdog.Reset(r.spec.Timeout + max(r.grace, 0) + r.slack)
 	}

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,14 +117,14 @@ func Tool(ctx context.Context, spec ToolSpec) (ToolResult, error) {
 	}
 	stderr := &headBuffer{max: toolStderr}
 
-	guarded := func(int) error { return nil }
+	group := 0 // its own
 	if spec.Guarded {
-		var unwatch func()
+		var release func()
 		var err error
-		if guarded, unwatch, err = guardGroup(); err != nil {
+		if group, release, err = guardGroup(); err != nil {
 			return res, fmt.Errorf("run %s: %w", res.name, err)
 		}
-		defer unwatch()
+		defer release()
 	}
 	var cmd *exec.Cmd
 	err := whileBusy(ctx, func() error {
@@ -132,15 +133,12 @@ func Tool(ctx context.Context, spec ToolSpec) (ToolResult, error) {
 		cmd.Env = append([]string{}, spec.Env...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = spec.Stdin, out, stderr
 		cmd.ExtraFiles = spec.Files
-		cmd.SysProcAttr = groupAttr()
-		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		cmd.SysProcAttr = groupAttr(group)
+		cmd.Cancel = func() error { return syscall.Kill(-cmp.Or(group, cmd.Process.Pid), syscall.SIGKILL) }
 		cmd.WaitDelay = toolWaitDelay
 		return cmd.Start()
 	})
 	if err == nil {
-		if gerr := guarded(cmd.Process.Pid); gerr != nil {
-			cancel(gerr)
-		}
 		err = cmd.Wait()
 	}
 	res.Stdout, res.Stderr = captured.Bytes(), stderr.buf
