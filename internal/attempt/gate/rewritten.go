@@ -10,7 +10,7 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// A check runs the agent's code before and beside its tests: a build step, a module that is loaded early. Such code can edit a
+// A check runs the agent's code before its tests and next to them: a build step, a module that is loaded early. Such code can edit a
 // test while it waits to run. So the tests of the base are compared with what a run left of them. A run that rewrites one that
 // the base's own run leaves alone is not believed.
 
@@ -20,9 +20,9 @@ func (k *evaluation) rewritten(ctx context.Context, tree string) ([]ground, erro
 		return nil, nil
 	}
 	pins := k.pins(tree)
-	changed := map[string]bool{} // by the agent; a tree that takes the file from the base has it as it was
+	changed := map[string]bool{} // by the agent; a file that the tree takes from the base is there as it was
 	for _, c := range k.Changes.Changes {
-		changed[c.Path] = tree != treePinned || !matchAny(pins, c.Path)
+		changed[c.Path] = !matchAny(pins, c.Path)
 	}
 	names, err := k.differing(k.roomPath(tree), func(name string) bool { return !changed[name] })
 	if err != nil || len(names) == 0 {
